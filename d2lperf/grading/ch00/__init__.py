@@ -1,0 +1,1 @@
+"""The start page: one exercise to try the procedure on."""

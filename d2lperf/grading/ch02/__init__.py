@@ -1,0 +1,1 @@
+"""Chapter 2, asynchronous computation: six exercises."""

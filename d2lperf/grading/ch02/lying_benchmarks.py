@@ -1,0 +1,189 @@
+"""`ch02.lying_benchmarks`: five benchmarks that are wrong, each in its own way, and one that is not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from d2lperf.grading.answer import Answer
+from d2lperf.grading.exercise import Case, Criterion, Exercise, Wrong
+from d2lperf.grading.values import as_number, close
+from d2lperf.timeline import Picture, picture
+from d2lperf.units import format_seconds
+from d2lperf.virtual import Device, Machine
+
+TOLERANCE = 0.01
+FAULTS = {
+    "a": "no barrier",
+    "b": "compile time inside",
+    "c": "same input again",
+    "d": "waits for the last only",
+    "e": "waits on the wrong device",
+    "f": "honest",
+}
+"""What is the matter with each benchmark of the notebook."""
+
+SUBJECTS = {"a": (0,), "b": (0,), "c": (0,), "d": (0, 1), "e": (1,)}
+"""Which of the two devices each benchmark claims to measure."""
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What one repaired benchmark said about one machine, and the truth."""
+
+    name: str
+    answer: Any
+    truth_s: float
+    data: Any
+    machine: Machine | None
+
+
+def cases(rng: np.random.Generator, instances: int) -> Iterator[Case]:
+    """Draw machines on which every fault shows."""
+    for name in SUBJECTS:
+        for _ in range(instances):
+            yield Case(
+                name,
+                {
+                    "n": int(rng.integers(6, 16)),
+                    "cost_us": rng.integers(400, 900, 2).tolist(),
+                    # The first device is quick, so that waiting on it tells nothing about the second.
+                    "speed": round(float(rng.uniform(3, 6)), 2),
+                    "compile_us": int(rng.integers(20_000, 60_000)),
+                },
+            )
+    yield Case("diagnosis")
+
+
+def build(data: Any) -> tuple[Machine, list[Callable[[Any], Any]], Callable[[], np.ndarray]]:
+    """Return a fresh machine, the function under test on each device, and a source of new inputs."""
+    machine = Machine([Device("cpu:0", speed=data["speed"]), Device("gpu:0")], dispatch_s=20e-6, notify_s=10e-6)
+    drawn = np.random.default_rng(0)
+
+    def function_on(device: Device, cost_us: int) -> Callable[[Any], Any]:
+        last: list[bytes] = [b""]
+
+        def cost(x: Any) -> float:
+            key = np.asarray(x).tobytes()
+            again, last[0] = key == last[0], key
+            return 1e-6 if again else cost_us * 1e-6
+
+        op = machine.op(np.sum, cost_s=cost, compile_s=data["compile_us"] * 1e-6, name="f", device=device)
+        return lambda x: op(x)
+
+    def fresh() -> np.ndarray:
+        machine.host_work(300e-6, name="make an input")
+        return drawn.normal(size=8)
+
+    devices = machine.devices
+    return machine, [function_on(d, c) for d, c in zip(devices, data["cost_us"], strict=True)], fresh
+
+
+def truth(name: str, data: Any, *, warm: bool = True, barrier: str = "end") -> float:
+    """Return seconds per call as it should be measured, or with one fault left in."""
+    machine, functions, fresh = build(data)
+    subjects = [functions[i] for i in SUBJECTS[name]]
+    inputs = [fresh() for _ in range(data["n"])]
+    if warm:
+        for f in subjects:
+            f(fresh())
+        machine.wait_all()
+    start_s = machine.perf_counter()
+    for i, x in enumerate(inputs):
+        result = subjects[i % len(subjects)](x)
+        if barrier == "each":
+            result.block_until_ready()
+    if barrier == "end":
+        machine.wait_all()
+    return (machine.perf_counter() - start_s) / data["n"]
+
+
+def observe(answer: Answer, case: Case) -> Seen:
+    """Let one repaired benchmark measure a machine, or ask for the diagnosis."""
+    if case.kind == "diagnosis":
+        return Seen("diagnosis", answer.call(part="diagnosis"), 0.0, {}, None)
+    machine, functions, fresh = build(case.data)
+    said = answer.call(functions, fresh, machine.perf_counter, case.data["n"], part=case.kind)
+    return Seen(case.kind, said, truth(case.kind, case.data), case.data, machine)
+
+
+def test(seen: Seen) -> None:
+    """The benchmark says what a careful measurement says."""
+    got, want = as_number(seen.answer, what=f"bench_{seen.name}"), seen.truth_s
+    if close(got, want, rtol=TOLERANCE):
+        return
+    expected, yours = f"{want * 1e6:.1f} µs per call", f"{got * 1e6:.1f} µs per call"
+    raise Wrong(_diagnose(got, seen), expected=expected, got=yours)
+
+
+def _diagnose(got: float, seen: Seen) -> str:
+    assert seen.machine is not None
+    n, log = seen.data["n"], seen.machine.log
+    runs = log.select(category="run", name="f")
+    if not runs:
+        return "It never calls the function that it should measure."
+    if close(got, n * seen.truth_s, rtol=TOLERANCE):
+        return "This is the time of all calls together; divide by their number."
+    if close(got, truth(seen.name, seen.data, barrier="none"), rtol=TOLERANCE):
+        return "This is the time of dispatching. Wait for the results before you stop the clock."
+    if close(got, truth(seen.name, seen.data, barrier="each"), rtol=TOLERANCE):
+        return "It waits after every call: that measures one call at a time, not calls that follow each other."
+    if got > seen.truth_s + 0.5e-6 * seen.data["compile_us"] / n:
+        return "The first call compiles, and it is inside the timed part: call once before, and wait for that, too."
+    if any(e.duration_ns < 2000 for e in runs):
+        return "A call with the same input as the call before is answered from memory on this machine: give every call its own."
+    if got < seen.truth_s:
+        names = [seen.machine.devices[i].name for i in SUBJECTS[seen.name]]
+        return f"Too short: work was still running on {' and '.join(names)} when the clock was stopped. Wait for all results."
+    timed = [e for e in log.select(name="make an input") if e.start_ns > runs[0].start_ns]
+    if len(timed) > 1:
+        return f"Making an input takes the host {format_seconds(timed[0].duration_ns / 1e9)}; make all of them before the clock starts."
+    return "Too long: something else is inside the timed part, or work from before was still running."
+
+
+def test_diagnosis(seen: Seen) -> None:
+    """Every fault is called by its name."""
+    answer = seen.answer
+    if not isinstance(answer, dict):
+        raise Wrong("diagnosis should return a dictionary: letter → fault.", got=type(answer).__name__)
+    unknown = sorted({str(v) for v in answer.values()} - set(FAULTS.values()))
+    if unknown:
+        raise Wrong(f"Unknown: {', '.join(unknown)}. Choose from: {', '.join(sorted(FAULTS.values()))}.")
+    wrong = [name for name in FAULTS if answer.get(name) != FAULTS[name]]
+    if wrong:
+        raise Wrong(
+            f"{len(FAULTS) - len(wrong)} of {len(FAULTS)} are right. Look again at {wrong[0]}: "
+            "what is inside the timed part that should not be, or missing that should be?"
+        )
+
+
+def show(seen: Seen) -> Picture | None:
+    """Draw the benchmark's run."""
+    if seen.machine is None:
+        return None
+    return picture(seen.machine.log, title=f"your bench_{seen.name} on the virtual clock")
+
+
+SENTENCES = {
+    "a": "Benchmark a is right on machines that compute while the host goes on.",
+    "b": "Benchmark b is right on machines that compile at the first call.",
+    "c": "Benchmark c is right on machines that remember their last input.",
+    "d": "Benchmark d is right on machines with two unequal devices.",
+    "e": "Benchmark e is right about the second device.",
+}
+
+EXERCISE = Exercise(
+    id="ch02.lying_benchmarks",
+    title="Lying benchmarks",
+    criteria=(
+        *(Criterion(name, 1, SENTENCES[name], test, kinds=(name,)) for name in SUBJECTS),
+        Criterion("diagnosis", 1, "Every fault is called by its name, and the honest one honest.", test_diagnosis, kinds=("diagnosis",)),
+    ),
+    cases=cases,
+    observe=observe,
+    picture=show,
+    parts=(*SUBJECTS, "diagnosis"),
+)

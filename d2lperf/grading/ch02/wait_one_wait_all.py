@@ -1,0 +1,193 @@
+"""`ch02.wait_one_wait_all`: how long until one result is there, how long until all are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from d2lperf.grading.answer import Answer
+from d2lperf.grading.exercise import Case, Criterion, Exercise, Wrong
+from d2lperf.grading.values import as_number, close
+from d2lperf.timeline import Picture, picture
+from d2lperf.virtual import Machine
+
+
+@dataclass(frozen=True)
+class Truth:
+    """Both times of one machine, and what careless measurements of it give, in seconds."""
+
+    one_s: float
+    all_s: float
+    dispatch_s: float
+    last_s: float
+    cold_one_s: float
+    cold_all_s: float
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What the experiment said of one machine, and the truth about it."""
+
+    machine: Machine
+    truth: Truth
+    answer: Any
+
+
+def cases(rng: np.random.Generator, instances: int) -> Iterator[Case]:
+    """Draw machines: one device, several devices, several devices that compile at the first call."""
+    for _ in range(instances):
+        for kind, devices in (("one device", 1), ("several devices", 3), ("compiles", 2)):
+            n = int(rng.integers(8, 16))
+            where = np.concatenate([np.arange(devices), rng.integers(devices, size=n - devices)])
+            cost = rng.integers(500, 3000, n)
+            # The last one dispatched is short and its device has little else to do: it is not the last one finished.
+            where[-1], cost[-1] = devices - 1, 15
+            if devices > 1:
+                cost[devices - 1] = 200
+                where[devices:-1] = rng.integers(devices - 1, size=n - devices - 1)
+            yield Case(
+                kind,
+                {
+                    "devices": devices,
+                    "where": where.tolist(),
+                    "cost_us": cost.tolist(),
+                    "compile_us": rng.integers(5000, 20000, n).tolist() if kind == "compiles" else [0] * n,
+                    "k": int(rng.integers(0, max(2, n // 2))),
+                },
+            )
+
+
+def build(data: Any) -> tuple[Machine, list[Callable[[], Any]]]:
+    """Return a fresh machine and its programs."""
+    machine = Machine(data["devices"], dispatch_s=20e-6, notify_s=10e-6)
+    programs = []
+    for i, (where, cost, compile_us) in enumerate(
+        zip(data["where"], data["cost_us"], data["compile_us"], strict=True)
+    ):
+        op = machine.op(
+            lambda i=i: np.float64(i),
+            cost_s=cost * 1e-6,
+            compile_s=compile_us * 1e-6,
+            name=f"program {i}",
+            device=machine.devices[where],
+        )
+        programs.append(op)
+    return machine, programs
+
+
+def truth(data: Any) -> Truth:
+    """Measure a fresh copy of the machine as it should be done, and as it should not."""
+
+    def once(k: int, *, warm: bool) -> tuple[float, float, float]:
+        machine, programs = build(data)
+        if warm:
+            for program in programs:
+                program()
+            machine.wait_all()
+        start_s = machine.perf_counter()
+        results = [program() for program in programs]
+        dispatch_s = machine.perf_counter() - start_s
+        results[k].block_until_ready()
+        one_s = machine.perf_counter() - start_s
+        machine.wait_all()
+        return dispatch_s, one_s, machine.perf_counter() - start_s
+
+    dispatch_s, one_s, all_s = once(data["k"], warm=True)
+    _, last_s, _ = once(-1, warm=True)
+    _, cold_one_s, cold_all_s = once(data["k"], warm=False)
+    return Truth(one_s, all_s, dispatch_s, last_s, cold_one_s, cold_all_s)
+
+
+def observe(answer: Answer, case: Case) -> Seen:
+    """Let the experiment run on a machine that it knows nothing about."""
+    machine, programs = build(case.data)
+    said = answer.call(programs, case.data["k"], machine.perf_counter)
+    return Seen(machine, truth(case.data), said)
+
+
+def _pair(seen: Seen) -> tuple[float, float]:
+    answer = seen.answer
+    if not isinstance(answer, (tuple, list)) or len(answer) != 2:
+        raise Wrong("measure should return two numbers: seconds until one result, seconds until all.", got=repr(answer)[:80])
+    return as_number(answer[0], what="the first entry"), as_number(answer[1], what="the second entry")
+
+
+def test_one(seen: Seen) -> None:
+    """The first number is the time until result k."""
+    got, t = _pair(seen)[0], seen.truth
+    if close(got, t.one_s, rtol=1e-3):
+        return
+    _fail(
+        "one result",
+        got,
+        t.one_s,
+        (
+            (t.dispatch_s, "this is the time of dispatching: nothing waited for the result."),
+            (t.all_s, "this is the time until everything is finished: wait for result k alone, and before anything else."),
+            (t.one_s - t.dispatch_s, "the clock was started after dispatching; start it before the first dispatch."),
+            (t.cold_one_s, "this contains compiling, which happens at the first call only: call everything once before."),
+            (0.0, "the result was there already when you began to wait: wait for one first, then for all."),
+        ),
+    )
+
+
+def test_all(seen: Seen) -> None:
+    """The second number is the time until everything is finished."""
+    got, t = _pair(seen)[1], seen.truth
+    if close(got, t.all_s, rtol=1e-3):
+        return
+    _fail(
+        "all results",
+        got,
+        t.all_s,
+        (
+            (t.dispatch_s, "this is the time of dispatching: nothing waited for the results."),
+            (
+                t.last_s,
+                "this is when the result dispatched last was there; on another device, work dispatched earlier still ran.",
+            ),
+            (t.all_s - t.one_s, "this counts from the end of the first wait; count from the first dispatch."),
+            (t.all_s - t.dispatch_s, "the clock was started after dispatching; start it before the first dispatch."),
+            (t.cold_all_s, "this contains compiling, which happens at the first call only: call everything once before."),
+        ),
+    )
+
+
+def _fail(what: str, got: float, want: float, mistakes: tuple[tuple[float, str], ...]) -> None:
+    words = next((w for value, w in mistakes if close(got, value, rtol=1e-3)), None)
+    if words is None:
+        words = (
+            "too long: does something from before the start still run (the warm-up, say), or is work done that was not asked for?"
+            if got > want
+            else "too short: not everything that should count is waited for."
+        )
+    raise Wrong(f"Time until {what}: {words}", expected=f"{want * 1e3:.3f} ms", got=f"{got * 1e3:.3f} ms")
+
+
+def test_both(seen: Seen) -> None:
+    """Both numbers are right."""
+    test_one(seen)
+    test_all(seen)
+
+
+def show(seen: Seen) -> Picture:
+    """Draw the experiment."""
+    return picture(seen.machine.log, title="your experiment on the virtual clock")
+
+
+EXERCISE = Exercise(
+    id="ch02.wait_one_wait_all",
+    title="Waiting for one, waiting for all",
+    criteria=(
+        Criterion("one", 1, "The time until one result is right on a single device.", test_one, kinds=("one device",)),
+        Criterion("all", 1, "The time until all results is right on a single device.", test_all, kinds=("one device",)),
+        Criterion("devices", 1, "Both are right on several devices.", test_both, kinds=("several devices",)),
+        Criterion("warm", 1, "Both are right where the first call compiles.", test_both, kinds=("compiles",)),
+    ),
+    cases=cases,
+    observe=observe,
+    picture=show,
+)

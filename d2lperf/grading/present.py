@@ -1,0 +1,82 @@
+"""A result in words, for a notebook and for a terminal."""
+
+from __future__ import annotations
+
+import html
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from d2lperf.grading.judging import Finding, Result
+
+MARKS = {"ok": "✓", "not judged": "–"}
+
+
+def as_text(result: Result) -> str:
+    """Return the result as lines of plain text."""
+    lines = [f"{result.exercise.title}: {_score(result)}"]
+    for finding in result.findings:
+        lines.append(f" {_mark(finding)} {finding.criterion.sentence} [{_points(finding)}]")
+        lines += [f"     {line}" for line in _words(finding)]
+    if result.printed:
+        lines += ["Your code printed:", *(f"  | {line}" for line in result.printed.splitlines())]
+    return "\n".join(lines)
+
+
+def as_html(result: Result) -> str:
+    """Return the result as one HTML box, without scripts, readable in light and dark themes."""
+    rows = "".join(_row(finding) for finding in result.findings)
+    state = "ok" if result.status == "ok" else "open"
+    parts = [
+        f"<style>{_css()}</style>",
+        f'<div class="d2lperf-check" data-state="{state}" data-points="{result.points}" role="group" '
+        f'aria-label="Check of {html.escape(result.exercise.title)}: {_score(result)}">',
+        f"<p><b>{html.escape(result.exercise.title)}</b> <span>{_score(result)}</span></p>",
+        f"<table><tbody>{rows}</tbody></table>",
+    ]
+    if result.picture is not None:
+        parts.append(f"<figure>{result.picture.as_img()}<figcaption>{html.escape(result.picture.caption)}</figcaption></figure>")
+    if result.printed:
+        parts.append(f"<details><summary>Your code printed</summary><pre>{html.escape(result.printed)}</pre></details>")
+    return "".join([*parts, "</div>"])
+
+
+def _row(finding: Finding) -> str:
+    words = "".join(f"<div>{html.escape(line)}</div>" for line in _words(finding))
+    spoken = {"✓": "holds", "✗": "does not hold", "–": "not judged"}[_mark(finding)]
+    return (
+        f'<tr data-status="{finding.status}" data-criterion="{html.escape(finding.criterion.key)}">'
+        f'<td><span role="img" aria-label="{spoken}">{_mark(finding)}</span></td>'
+        f"<td>{html.escape(finding.criterion.sentence)}{words}</td><td>{_points(finding)}</td></tr>"
+    )
+
+
+def _words(finding: Finding) -> list[str]:
+    lines = [finding.message] if finding.message else []
+    if finding.expected is not None:
+        lines.append(f"expected: {_brief(finding.expected)}")
+    if finding.got is not None:
+        lines.append(f"yours:    {_brief(finding.got)}")
+    return lines
+
+
+def _mark(finding: Finding) -> str:
+    return MARKS.get(finding.status, "✗")
+
+
+def _score(result: Result) -> str:
+    return f"{result.points} of {result.exercise.points} points"
+
+
+def _points(finding: Finding) -> str:
+    return f"{finding.points}/{finding.criterion.points}"
+
+
+def _brief(value: Any) -> str:
+    text = value if isinstance(value, str) else repr(value)
+    return text if len(text) <= 300 else text[:299] + "…"
+
+
+@cache
+def _css() -> str:
+    return files("d2lperf.grading").joinpath("check.css").read_text("utf-8")

@@ -1,0 +1,110 @@
+import jax
+from bank import correct, wrong
+
+ALL = {"one", "all", "devices", "warm"}
+
+
+@correct
+def one_run(programs, k, clock):
+    jax.block_until_ready([program() for program in programs])
+    start = clock()
+    results = [program() for program in programs]
+    results[k].block_until_ready()
+    one = clock() - start
+    jax.block_until_ready(results)
+    return one, clock() - start
+
+
+@correct
+def two_runs(programs, k, clock):
+    def timed(wait):
+        start = clock()
+        results = [program() for program in programs]
+        wait(results)
+        seconds = clock() - start
+        for result in results:
+            result.block_until_ready()
+        return seconds
+
+    timed(jax.block_until_ready)
+    return timed(lambda results: float(results[k])), timed(jax.block_until_ready)
+
+
+@correct
+def best_of_three(programs, k, clock):
+    measured = [one_run(programs, k, clock) for _ in range(3)]
+    return min(m[0] for m in measured), min(m[1] for m in measured)
+
+
+@wrong(loses={"warm"}, says="compiling")
+def cold(programs, k, clock):
+    start = clock()
+    results = [program() for program in programs]
+    results[k].block_until_ready()
+    one = clock() - start
+    jax.block_until_ready(results)
+    return one, clock() - start
+
+
+@wrong(loses=ALL, says="time of dispatching")
+def no_wait(programs, k, clock):
+    jax.block_until_ready([program() for program in programs])
+    start = clock()
+    results = [program() for program in programs]
+    seconds = clock() - start
+    jax.block_until_ready(results)
+    return seconds, seconds
+
+
+@wrong(loses={"devices", "warm"}, says="dispatched last")
+def waits_for_the_last(programs, k, clock):
+    jax.block_until_ready([program() for program in programs])
+    start = clock()
+    results = [program() for program in programs]
+    results[k].block_until_ready()
+    one = clock() - start
+    start = clock()
+    jax.block_until_ready(results)
+    start = clock()
+    results = [program() for program in programs]
+    results[-1].block_until_ready()
+    return one, clock() - start
+
+
+@wrong(loses=ALL, says="start it before the first dispatch")
+def clock_started_late(programs, k, clock):
+    jax.block_until_ready([program() for program in programs])
+    results = [program() for program in programs]
+    start = clock()
+    results[k].block_until_ready()
+    one = clock() - start
+    jax.block_until_ready(results)
+    return one, clock() - start
+
+
+@wrong(loses={"one", "all", "devices"}, says="from before the start")
+def warm_up_still_running(programs, k, clock):
+    for program in programs:
+        program()
+    start = clock()
+    results = [program() for program in programs]
+    results[k].block_until_ready()
+    one = clock() - start
+    jax.block_until_ready(results)
+    return one, clock() - start
+
+
+@wrong(loses={"one", "devices", "warm"}, says="wait for result k alone")
+def all_then_one(programs, k, clock):
+    jax.block_until_ready([program() for program in programs])
+    start = clock()
+    results = [program() for program in programs]
+    jax.block_until_ready(results)
+    everything = clock() - start
+    results[k].block_until_ready()
+    return clock() - start, everything
+
+
+@wrong(loses=ALL, says="two numbers")
+def one_number(programs, k, clock):
+    return one_run(programs, k, clock)[0]
