@@ -82,7 +82,7 @@ def picture(
         The picture. Bars narrower than a pixel are merged, and the picture says how many.
     """
     end_ns = max(log.end_ns, 1) if end_s is None else max(round(end_s * 1e9), 1)
-    left = 12 + GLYPH * max(10, *map(len, log.lanes))
+    left = 12 + GLYPH * max(map(len, (*log.lanes, "10 letters")))
     scale = (WIDTH - left - RIGHT) / end_ns
     lanes: dict[str, list[Event]] = {lane: [] for lane in log.lanes}
     for event in log:

@@ -61,6 +61,19 @@ def waits_for_the_last_of_each(fs, fresh, clock, n):
     return (clock() - start) / n
 
 
+def d_in_its_own_order(fs, fresh, clock, n):
+    inputs = [fresh() for _ in range(n)]
+    jax.block_until_ready([f(fresh()) for f in fs])
+    start = clock()
+    results = [fs[(n - 1 - i) % 2](x) for i, x in enumerate(inputs)]
+    jax.block_until_ready(results)
+    return (clock() - start) / n
+
+
+def e_waits_each_time(fs, fresh, clock, n):
+    return waits_each_time(fs[1:], fresh, clock, n)
+
+
 def no_barrier(fs, fresh, clock, n):
     f = fs[0]
     f(fresh()).block_until_ready()
@@ -137,6 +150,7 @@ add(
     "last_of_each_device",
     RIGHT | {name: last_result_is_enough_on_one_device for name in "abc"} | {"d": waits_for_the_last_of_each},
 )
+add(__name__, "d_in_its_own_order", RIGHT | {"d": d_in_its_own_order})
 add(__name__, "order_of_letters_does_not_matter", dict(reversed(RIGHT.items())))
 
 for name, answer, loses, says in (
@@ -146,6 +160,7 @@ for name, answer, loses, says in (
     ("d_as_it_was", {"d": last_only}, {"d"}, "still running"),
     ("e_as_it_was", {"e": wrong_device}, {"e"}, "still running on gpu:0"),
     ("a_waits_each_time", {"a": waits_each_time}, {"a"}, "waits after every call"),
+    ("e_waits_each_time", {"e": e_waits_each_time}, {"e"}, "waits after every call"),
     ("c_makes_inputs_inside", {"c": inputs_inside}, {"c"}, "before the clock starts"),
     ("a_total", {"a": total}, {"a"}, "divide by their number"),
     ("e_measures_the_first", {"e": on_first}, {"e"}, "still running on gpu:0"),

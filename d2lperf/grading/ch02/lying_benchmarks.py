@@ -15,7 +15,7 @@ from d2lperf.timeline import Picture, picture
 from d2lperf.units import format_seconds
 from d2lperf.virtual import Device, Machine
 
-TOLERANCE = 0.01
+TOLERANCE = 0.02
 FAULTS = {
     "a": "no barrier",
     "b": "compile time inside",

@@ -1,0 +1,56 @@
+"""Columns of events."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from d2lperf.events import CATEGORIES, EventLog
+
+rows = st.lists(
+    st.tuples(
+        st.integers(0, 2**53),
+        st.integers(0, 2**40),
+        st.sampled_from(["host", "gpu:0", "gpu:1"]),
+        st.text(max_size=5),
+        st.sampled_from(CATEGORIES),
+        st.integers(-1, 2**40),
+    )
+)
+
+
+@given(rows)
+def test_what_goes_in_comes_out_row_by_row_and_column_by_column(events):
+    log = EventLog()
+    for start, duration, lane, name, category, op in events:
+        log.add(start, duration, lane=lane, name=name, category=category, op=op)
+    assert [tuple(event) for event in log] == events
+    columns = log.columns()
+    assert {len(column) for column in columns.values()} == {len(events)}
+    assert [log.names[i] for i in columns["name"]] == [event[3] for event in events]
+    assert columns["start_ns"].dtype == np.int64
+    assert log.end_ns == max((s + d for s, d, *_ in events), default=0)
+
+
+def test_selection_combines_what_is_asked():
+    log = EventLog()
+    log.add(0, 5, lane="host", name="a", category="dispatch")
+    log.add(5, 5, lane="gpu:0", name="a", category="run")
+    assert [e.lane for e in log.select(name="a", category="run")] == ["gpu:0"]
+    assert len(log.select()) == 2
+
+
+def test_columns_are_copies():
+    log = EventLog()
+    log.add(1, 1, lane="host", name="a", category="run")
+    log.columns()["start_ns"][0] = 9
+    assert next(iter(log)).start_ns == 1
+
+
+def test_bad_events_are_refused():
+    with pytest.raises(ValueError, match="cannot last -1 ns"):
+        EventLog().add(0, -1, lane="host", name="a", category="run")
+    with pytest.raises(ValueError, match="unknown category 'walk'"):
+        EventLog().add(0, 1, lane="host", name="a", category="walk")
