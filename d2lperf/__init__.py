@@ -1,4 +1,4 @@
-"""d2lperf: see, predict and measure the computational performance of deep learning in JAX.
+"""See, predict and measure the computational performance of deep learning in JAX.
 
 Names are imported when they are first used, so `import d2lperf` starts no JAX backend.
 """
@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from importlib import import_module
 from typing import Any
+
+from d2lperf.backend import configure
 
 __version__ = "0.1.0"
 
@@ -29,6 +31,7 @@ _HOME = {
     "process_bytes": "memory",
     "track_memory": "memory",
     "machine_passport": "passport",
+    "paired_ratio": "stats",
     "Samples": "stats",
     "format_bytes": "units",
     "format_seconds": "units",
@@ -37,6 +40,9 @@ _HOME = {
 _MODULES = ("timeline", "virtual")
 
 __all__ = [*_HOME, *_MODULES]
+
+# JAX fixes the number of devices when its backend starts, which is at the reader's first array.
+configure()
 
 
 def __getattr__(name: str) -> Any:

@@ -11,7 +11,7 @@ import pytest
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from d2lperf.barriers import wait, wait_all
-from d2lperf.devices import cpus
+from d2lperf.backend import cpus
 from d2lperf.memory import device_memory, live_bytes, process_bytes, track_memory
 
 MIB = 1024**2
@@ -113,9 +113,14 @@ def watchers() -> int:
 
 def test_the_watcher_ends_with_its_block_even_after_an_error() -> None:
     memory = track_memory(interval_s=0.001)
-    with pytest.raises(KeyError), memory:
-        assert watchers() == 1
-        raise KeyError
+
+    def fail() -> None:
+        with memory:
+            assert watchers() == 1
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        fail()
     assert watchers() == 0
     assert memory.use.samples >= 2
     with memory, track_memory() as inner:

@@ -11,7 +11,7 @@ import jax
 import psutil
 import pytest
 
-from d2lperf.devices import cpus
+from d2lperf.backend import cpus
 from d2lperf.passport import (
     DeviceKind,
     Passport,
@@ -19,7 +19,7 @@ from d2lperf.passport import (
     cgroup_cores,
     cgroup_memory_bytes,
     measure_run_ahead,
-    passport,
+    machine_passport,
 )
 
 GIB = 1024**3
@@ -34,7 +34,7 @@ def tree(root: Path, files: dict[str, str]) -> Path:
 
 @pytest.fixture(scope="module")
 def measured() -> Passport:
-    return passport()
+    return machine_passport()
 
 
 @pytest.fixture
@@ -71,8 +71,9 @@ def test_it_agrees_with_the_system_it_runs_on(measured: Passport) -> None:
 
 def test_it_measures_a_limit_a_dispatch_time_and_a_noise(measured: Passport) -> None:
     assert measured.run_ahead is None or 1 <= measured.run_ahead < 80
-    assert measured.dispatch_s is not None and measured.dispatch_s > 0
-    assert measured.noise is not None and measured.noise >= 0
+    assert (measured.dispatch_s or 0) > 0
+    assert measured.noise is not None
+    assert measured.noise >= 0
 
 
 def test_it_names_no_host_no_user_and_no_path(measured: Passport) -> None:
@@ -89,7 +90,7 @@ def test_it_is_plain_data(measured: Passport) -> None:
 
 
 def test_without_measuring_nothing_is_measured() -> None:
-    quick = passport(measure=False)
+    quick = machine_passport(measure=False)
     assert (quick.run_ahead, quick.dispatch_s, quick.noise) == (None, None, None)
     assert "not measured" in str(quick)
 

@@ -90,7 +90,7 @@ def picture(
             lanes[event.lane].append(event)
     bottom = TOP + LANE * len(lanes)
     height = bottom + 24 + (STRIP if memory else 0)
-    body, merged = [_axis(left, bottom, end_ns, scale)], 0
+    body, merged = [_legend(log), _axis(left, bottom, end_ns, scale)], 0
     titled = len(log) <= TITLED
     for row, (lane, events) in enumerate(lanes.items()):
         y = TOP + LANE * row
@@ -166,6 +166,29 @@ def _draw(bar: _Bar, y: float, titled: bool) -> str:
         f'<rect class="{event.category}{thin}" x="{bar.x:.1f}" y="{y + 4}" width="{max(bar.width, 0.6):.1f}" height="{LANE - 8}">'
         f"{tip}</rect>{text}"
     )
+
+
+LEGEND = {
+    "dispatch": "dispatches",
+    "host": "host works",
+    "wait": "waits",
+    "compile": "compiles",
+    "run": "device works",
+}
+
+
+def _legend(log: EventLog) -> str:
+    """Explain the kinds of bars that occur, at the top right."""
+    present = {event.category for event in log}
+    x, parts = float(WIDTH - RIGHT), []
+    for category, words in reversed(LEGEND.items()):
+        if category in present:
+            x -= GLYPH * len(words) + 6
+            parts.append(f'<text class="tip" x="{x:.0f}" y="16">{words}</text>')
+            x -= 18
+            parts.append(f'<rect class="{category}" x="{x:.0f}" y="7" width="13" height="10"/>')
+            x -= 8
+    return "".join(parts)
 
 
 def _axis(left: float, y: float, end_ns: int, scale: float) -> str:

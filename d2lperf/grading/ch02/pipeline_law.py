@@ -83,7 +83,12 @@ def test(seen: Seen) -> None:
 def _mistakes(seen: Seen) -> list[tuple[float, str]]:
     n, t1, t2, t3 = seen.n, seen.t1, seen.t2, seen.t3
     steady = max(t1, t2, (t1 + t2 + t3) / seen.depth)
+    unbounded = t1 + t2 + t3 + (n - 1) * max(t1, t2)
     return [
+        (
+            unbounded if seen.depth < inf else -1.0,
+            "this ignores the queue: with few places, the host waits t₁ + t₂ + t₃ for each place to come back.",
+        ),
         (
             t1 + n * t2 + t3,
             "this is the book's t₁ + n·t₂ + t₃, which assumes that the device never waits for the host "
@@ -96,10 +101,6 @@ def _mistakes(seen: Seen) -> list[tuple[float, str]]:
         (
             n * max(t1, t2),
             "the slower stage sets the pace, but the first operation has to get in and the last one out.",
-        ),
-        (
-            t1 + t2 + t3 + (n - 1) * max(t1, t2),
-            "this ignores the queue: with few places, the host waits t₁ + t₂ + t₃ for each place to come back.",
         ),
         (n * max(t1, t2) + t3, "one of the stages of the first or the last operation is missing."),
         (n * t1 + n * t2 + t3, "dispatching and running overlap, so n·t₁ and n·t₂ do not add up."),

@@ -7,21 +7,20 @@ import sys
 import jax
 import pytest
 
-from d2lperf.devices import cpus, devices, gpus, try_gpu, use_cpu_devices
+from d2lperf.backend import cpus, devices, gpus, try_gpu, use_cpu_devices
 
 
 def fresh(code: str, **environment: str) -> str:
     """Run code in a new interpreter without a wish for a number of devices; return its output."""
     kept = {k: v for k, v in os.environ.items() if k not in ("JAX_NUM_CPU_DEVICES", "XLA_FLAGS")}
     env = {**kept, "JAX_PLATFORMS": "cpu", **environment}
-    done = subprocess.run(
-        [sys.executable, "-c", code], env=env, capture_output=True, text=True, timeout=60
-    )
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
 
 
-COUNT = "from d2lperf.devices import configure, cpus; configure(); {}; print(len(cpus()))"
+COUNT = "from d2lperf.backend import configure, cpus; configure(); {}; print(len(cpus()))"
 
 
 def test_the_devices_are_the_gpus_or_else_the_cpu_devices() -> None:
@@ -38,7 +37,10 @@ def test_a_missing_gpu_is_replaced_by_the_first_cpu_device() -> None:
 
 
 def test_importing_and_configuring_imports_no_jax() -> None:
-    code = "import sys; from d2lperf.devices import configure; configure(); print('jax' in sys.modules)"
+    code = (
+        "import sys; from d2lperf.backend import configure; configure(); "
+        "print('jax' in sys.modules)"
+    )
     assert fresh(code) == "False"
 
 
@@ -52,8 +54,8 @@ def test_there_are_eight_cpu_devices_by_default(before: str) -> None:
 def test_configuring_after_an_import_of_jax_starts_no_backend() -> None:
     # JAX takes a new number only as long as no backend runs.
     code = (
-        "import jax; from d2lperf.devices import configure; configure(); "
-        "import d2lperf.barriers, d2lperf.timing, d2lperf.memory, d2lperf.claims, d2lperf.passport; "
+        "import jax; from d2lperf.backend import configure; configure(); "
+        "from d2lperf import barriers, timing, memory, claims, passport; "
         "jax.config.update('jax_num_cpu_devices', 3); print(len(jax.devices()))"
     )
     assert fresh(code) == "3"
@@ -76,7 +78,7 @@ def test_a_backend_that_runs_already_is_left_alone() -> None:
 
 
 def test_the_number_of_devices_can_be_chosen_first() -> None:
-    code = "from d2lperf.devices import *; use_cpu_devices(2); print(len(cpus()))"
+    code = "from d2lperf.backend import *; use_cpu_devices(2); print(len(cpus()))"
     assert fresh(code) == "2"
 
 

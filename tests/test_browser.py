@@ -1,0 +1,296 @@
+"""What a student does, in a real JupyterLab in a real browser."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+
+from d2lperf.cli import lab_arguments, lab_environment
+
+ROOT = Path(__file__).parents[1]
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+FLAGS = [
+    *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
+    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
+]
+TOKEN = "a-token-for-tests"
+RUN_LIMIT_MS = 300_000
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(CHROMIUM is None, reason="no Chromium: install the package `chromium`"),
+    # Playwright's own event loop leaves sockets to the garbage collector.
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+]
+
+
+@pytest.fixture(scope="module")
+def course(tmp_path_factory) -> Path:
+    """A copy of the course, so that nobody's notebooks are touched."""
+    root = tmp_path_factory.mktemp("course")
+    for name in ("notebooks", "exercises", "solutions"):
+        shutil.copytree(ROOT / name, root / name)
+    for name in ("nbgrader_config.py", "pyproject.toml"):
+        shutil.copy(ROOT / name, root)
+    return root
+
+
+@pytest.fixture(scope="module")
+def server(course: Path, tmp_path_factory) -> Iterator[str]:
+    """JupyterLab as `d2lperf lab` starts it, with folders of its own."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    private = tmp_path_factory.mktemp("jupyter")
+    environment = lab_environment(course) | {
+        "JUPYTER_CONFIG_DIR": str(private / "config"),
+        "JUPYTER_DATA_DIR": str(private / "data"),
+        "JUPYTER_RUNTIME_DIR": str(private / "runtime"),
+        "JUPYTERLAB_SETTINGS_DIR": str(private / "settings"),
+        "JUPYTERLAB_WORKSPACES_DIR": str(private / "workspaces"),
+        "D2LPERF_CLASSROOM": str(private / "classroom"),
+    }
+    arguments = [
+        *lab_arguments(course),
+        *("--no-browser", f"--port={port}", "--ServerApp.port_retries=0"),
+        *(f"--IdentityProvider.token={TOKEN}", "--LabApp.expose_app_in_browser=True"),
+    ]
+    with (private / "log").open("w") as log:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "jupyterlab", *arguments], cwd=course, env=environment, stdout=log, stderr=log
+        )
+    address = f"http://127.0.0.1:{port}"
+    try:
+        for _ in range(240):
+            if process.poll() is not None:
+                pytest.fail((private / "log").read_text())
+            try:
+                urllib.request.urlopen(f"{address}/api?token={TOKEN}", timeout=5).close()
+                break
+            except (urllib.error.URLError, OSError):
+                time.sleep(0.25)
+        else:
+            pytest.fail("JupyterLab did not answer within a minute\n" + (private / "log").read_text())
+        yield address
+    finally:
+        process.terminate()
+        process.wait(30)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@dataclass
+class Notebook:
+    """A notebook that is open in JupyterLab."""
+
+    page: Any
+    address: str
+    picture_folder: Path
+
+    def open(self, path: str) -> None:
+        """Open a notebook and wait until its kernel is idle."""
+        self.page.goto(f"{self.address}/lab/tree/{path}?token={TOKEN}&reset", timeout=60_000)
+        self.page.wait_for_function(
+            """() => {
+                const panel = window.jupyterapp?.shell.currentWidget;
+                return panel?.content?.model?.cells?.length > 1
+                    && panel.sessionContext?.session?.kernel?.status === 'idle';
+            }""",
+            timeout=90_000,
+        )
+
+    def run_all(self) -> None:
+        """Run all cells and wait until the last one is done."""
+        self.page.evaluate("() => { window.jupyterapp.commands.execute('notebook:run-all-cells'); }")
+        self.page.wait_for_function(
+            """() => {
+                const panel = window.jupyterapp.shell.currentWidget;
+                const cells = panel.content.model.sharedModel.toJSON().cells;
+                const code = cells.filter(c => c.cell_type === 'code' && [c.source].flat().join('').trim());
+                return code.every(c => c.execution_count !== null)
+                    && panel.sessionContext.session.kernel.status === 'idle';
+            }""",
+            timeout=RUN_LIMIT_MS,
+            polling=500,
+        )
+
+    def cells(self) -> dict[str, Any]:
+        """Return the cells as they are now, outputs included, by id."""
+        cells = self.page.evaluate("() => window.jupyterapp.shell.currentWidget.content.model.sharedModel.toJSON().cells")
+        return {cell["id"]: cell for cell in cells}
+
+    def cell(self, cell_id: str) -> Any:
+        """Scroll to a cell and return it as an element."""
+        index = list(self.cells()).index(cell_id)
+        self.page.evaluate(
+            """async index => {
+                const notebook = window.jupyterapp.shell.currentWidget.content;
+                notebook.activeCellIndex = index;
+                await notebook.scrollToCell(notebook.widgets[index], 'center');
+            }""",
+            index,
+        )
+        return self.page.locator(f".jp-Notebook .jp-Cell[data-windowed-list-index='{index}']")
+
+    def type_and_run(self, cell_id: str, source: str) -> None:
+        """Replace what a cell says, as one does with the keyboard, and run it."""
+        self.cell(cell_id).locator(".cm-content").click()
+        self.page.keyboard.press("ControlOrMeta+a")
+        self.page.keyboard.insert_text(source)
+        self.run(cell_id)
+
+    def run(self, cell_id: str) -> None:
+        """Run one cell and wait for its end."""
+        before = self.cells()[cell_id]["execution_count"] or 0
+        self.cell(cell_id).locator(".cm-content").click()
+        self.page.keyboard.press("Shift+Enter")
+        self.page.wait_for_function(
+            """([id, before]) => {
+                const panel = window.jupyterapp.shell.currentWidget;
+                const cell = panel.content.model.sharedModel.toJSON().cells.find(c => c.id === id);
+                return cell.execution_count > before && panel.sessionContext.session.kernel.status === 'idle';
+            }""",
+            arg=[cell_id, before],
+            timeout=60_000,
+        )
+
+    def screenshot(self, name: str) -> None:
+        """Keep a picture of the window, for people to look at."""
+        self.page.screenshot(path=self.picture_folder / f"{name}.png")
+
+
+@pytest.fixture
+def notebook(server: str, browser: Any, tmp_path: Path) -> Iterator[Notebook]:
+    folder = Path(os.environ.get("D2LPERF_SCREENSHOTS") or tmp_path)
+    folder.mkdir(parents=True, exist_ok=True)
+    page = browser.new_page(viewport={"width": 1400, "height": 1000})
+    yield Notebook(page, server, folder)
+    page.close()
+    # Kernels outlive pages; the next test starts its own.
+    with urllib.request.urlopen(f"{server}/api/sessions?token={TOKEN}") as answer:
+        for session in json.load(answer):
+            request = urllib.request.Request(
+                f"{server}/api/sessions/{session['id']}",
+                method="DELETE",
+                headers={"Authorization": f"token {TOKEN}"},
+            )
+            urllib.request.urlopen(request).close()
+
+
+def outputs(cells: dict[str, Any]) -> list[dict[str, Any]]:
+    return [output for cell in cells.values() for output in cell.get("outputs", [])]
+
+
+def reference(cell_id: str) -> str:
+    for cell in nbformat.read(ROOT / "solutions" / "ch02" / "asynchronous_computation.ipynb", as_version=4).cells:
+        if cell.id == cell_id:
+            return cell.source
+    raise KeyError(cell_id)
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "notebooks").glob("*.ipynb")), ids=lambda p: p.stem)
+def test_a_chapter_runs_from_top_to_bottom(notebook: Notebook, path: Path):
+    notebook.open(f"notebooks/{path.name}")
+    notebook.screenshot(f"{path.stem}-opened")
+    notebook.run_all()
+    found = outputs(notebook.cells())
+    assert not [o for o in found if o["output_type"] == "error" or o.get("name") == "stderr"]
+    claims = [o["data"]["application/vnd.d2lperf.claim+json"] for o in found if "application/vnd.d2lperf.claim+json" in o.get("data", {})]
+    assert claims
+    notebook.cell(next(id for id, cell in notebook.cells().items() if "claim" in json.dumps(cell.get("outputs", ""))))
+    notebook.page.locator(".d2lperf-claim").first.wait_for(state="visible")
+    notebook.screenshot(f"{path.stem}-claim")
+
+
+def test_a_slider_moves_a_picture(notebook: Notebook):
+    notebook.open("notebooks/02_asynchronous_computation.ipynb")
+    notebook.run_all()
+    sliders = next(id for id, cell in notebook.cells().items() if "widget-view" in json.dumps(cell.get("outputs", "")))
+    cell = notebook.cell(sliders)
+    picture = cell.locator("img.d2lperf-picture").last
+    picture.wait_for(state="visible")
+    before = picture.get_attribute("src")
+    notebook.screenshot("slider-before")
+    cell.locator(".widget-slider .noUi-handle").first.focus()
+    for _ in range(5):
+        notebook.page.keyboard.press("ArrowRight")
+    notebook.page.wait_for_function(
+        "([before, index]) => [...document.querySelectorAll(`.jp-Cell[data-windowed-list-index='${index}'] img.d2lperf-picture`)].at(-1).src !== before",
+        arg=[before, list(notebook.cells()).index(sliders)],
+        timeout=10_000,
+    )
+    notebook.screenshot("slider-after")
+
+
+def test_an_exercise_says_what_is_missing_what_is_wrong_and_what_is_right(notebook: Notebook):
+    notebook.open("exercises/ch02/asynchronous_computation.ipynb")
+    notebook.run("ch02-import")
+    notebook.run("ch02-overlap")
+
+    def check() -> Any:
+        notebook.run("ch02-overlap-check")
+        return notebook.cell("ch02-overlap-check").locator(".d2lperf-check")
+
+    report = check()
+    report.wait_for(state="visible")
+    assert "There is no answer yet" in report.inner_text()
+    assert report.get_attribute("data-points") == "0"
+
+    wrong = reference("ch02-overlap").replace("return jax.block_until_ready(params)", "return params")
+    notebook.type_and_run("ch02-overlap", wrong)
+    report = check()
+    report.locator("[data-criterion=drained][data-status=wrong]").wait_for(state="visible")
+    assert "still running" in report.inner_text()
+    assert report.get_attribute("data-points") == "5"
+    assert report.locator("img.d2lperf-picture").evaluate("image => image.naturalWidth") > 100
+    notebook.screenshot("exercise-wrong")
+
+    notebook.type_and_run("ch02-overlap", reference("ch02-overlap"))
+    report = check()
+    notebook.page.locator(".d2lperf-check[data-state=ok]").wait_for(state="visible")
+    assert "6 of 6 points" in notebook.cell("ch02-overlap-check").inner_text()
+    notebook.screenshot("exercise-right")
+
+
+def test_validate_is_a_button(notebook: Notebook):
+    notebook.open("exercises/ch00/start_here.ipynb")
+    solution = "def speed_up(before_s, after_s):\n    return before_s / after_s"
+    notebook.type_and_run("ch00-speed-up", solution)
+    notebook.page.get_by_role("button", name="Validate").click()
+    dialog = notebook.page.locator(".jp-Dialog")
+    dialog.wait_for(state="visible", timeout=60_000)
+    notebook.page.wait_for_function(
+        "() => document.querySelector('.jp-Dialog')?.innerText.includes('Success!')", timeout=60_000
+    )
+    notebook.screenshot("validate")
+
+
+def test_formgrader_lists_the_assignments(notebook: Notebook):
+    notebook.open("exercises/ch00/start_here.ipynb")
+    notebook.page.evaluate("() => window.jupyterapp.commands.execute('nbgrader:open-formgrader')")
+    frame = notebook.page.frame_locator("iframe[src*=formgrader]")
+    for name in ("ch00", "ch02"):
+        frame.get_by_text(name, exact=True).first.wait_for(state="visible", timeout=60_000)
+    notebook.screenshot("formgrader")
