@@ -74,9 +74,7 @@ class EventLog:
         if duration_ns < 0:
             raise ValueError(f"an event cannot last {duration_ns} ns: give zero or more")
         if category not in CATEGORIES:
-            raise ValueError(
-                f"unknown category {category!r}: give one of {', '.join(CATEGORIES)}"
-            )
+            raise ValueError(f"unknown category {category!r}: give one of {', '.join(CATEGORIES)}")
         self._start.append(start_ns)
         self._duration.append(duration_ns)
         self._lane.append(self.lane(lane))

@@ -19,7 +19,9 @@ def test_an_answer_loses_exactly_its_criteria_and_is_told_why(entry: Entry):
     lost = {f.criterion.key for f in result.findings if f.status != "ok"}
     assert lost == entry.loses, as_text(result)
     assert entry.says in " ".join(f.message for f in result.findings)
-    assert result.points == sum(c.points for c in result.exercise.criteria if c.key not in entry.loses)
+    assert result.points == sum(
+        c.points for c in result.exercise.criteria if c.key not in entry.loses
+    )
     assert as_html(result)
 
 
@@ -27,7 +29,9 @@ def test_an_answer_loses_exactly_its_criteria_and_is_told_why(entry: Entry):
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda e: f"{e.exercise_id}-{e.name}")
 def test_marks_do_not_depend_on_the_seed(entry: Entry, seed: int):
     result = judge(find(entry.exercise_id), entry.answer, seed=seed, instances=4)
-    assert {f.criterion.key for f in result.findings if f.status != "ok"} == entry.loses, as_text(result)
+    assert {f.criterion.key for f in result.findings if f.status != "ok"} == entry.loses, as_text(
+        result
+    )
 
 
 @pytest.mark.parametrize("exercise", exercises(), ids=lambda e: e.id)

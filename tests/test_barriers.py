@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
-from d2lperf.barriers import wait, wait_all
 from d2lperf.backend import cpus
+from d2lperf.barriers import wait, wait_all
 
 
 @dataclass

@@ -132,7 +132,9 @@ def course(tmp_path_factory) -> Course:
 
 
 def feedback(course: Course, student: str) -> str:
-    return (course.classroom / "feedback" / student / "ch02" / f"{NOTEBOOK}.html").read_text("utf-8")
+    return (course.classroom / "feedback" / student / "ch02" / f"{NOTEBOOK}.html").read_text(
+        "utf-8"
+    )
 
 
 def test_the_released_notebook_is_the_one_in_the_repository(course: Course):
@@ -154,7 +156,9 @@ def test_every_exercise_gets_exactly_its_marks(course: Course, student: str):
 def test_the_export_holds_the_sums(course: Course):
     with (course.classroom / "grades.csv").open(newline="") as file:
         rows = {row["student_id"]: row for row in csv.DictReader(file)}
-    assert {name: float(row["score"]) for name, row in rows.items()} == {k: sum(v) for k, v in MARKS.items()}
+    assert {name: float(row["score"]) for name, row in rows.items()} == {
+        k: sum(v) for k, v in MARKS.items()
+    }
     assert {float(row["max_score"]) for row in rows.values()} == {32.0}
 
 

@@ -10,8 +10,8 @@ import psutil
 import pytest
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
-from d2lperf.barriers import wait, wait_all
 from d2lperf.backend import cpus
+from d2lperf.barriers import wait, wait_all
 from d2lperf.memory import device_memory, live_bytes, process_bytes, track_memory
 
 MIB = 1024**2

@@ -18,8 +18,8 @@ from d2lperf.passport import (
     cache_bytes,
     cgroup_cores,
     cgroup_memory_bytes,
-    measure_run_ahead,
     machine_passport,
+    measure_run_ahead,
 )
 
 GIB = 1024**3

@@ -84,7 +84,13 @@ def test_asking_for_the_value_waits_and_the_log_says_so(ask):
 
 @pytest.mark.parametrize(
     ("ask", "reason"),
-    [(float, "float()"), (np.asarray, "np.asarray"), (str, "print"), (bool, "bool()"), (lambda x: x.item(), "item()")],
+    [
+        (float, "float()"),
+        (np.asarray, "np.asarray"),
+        (str, "print"),
+        (bool, "bool()"),
+        (lambda x: x.item(), "item()"),
+    ],
     ids=lambda v: v if isinstance(v, str) else "",
 )
 def test_a_wait_is_recorded_with_what_caused_it(ask, reason):
@@ -263,7 +269,9 @@ def test_an_endless_program_is_stopped():
 
 
 def test_noise_is_a_function_of_the_machine_and_nothing_else():
-    machine = Machine(1, dispatch_s=10 * US, perturb=lambda kind, ns: 2 * ns if kind == "dispatch" else ns)
+    machine = Machine(
+        1, dispatch_s=10 * US, perturb=lambda kind, ns: 2 * ns if kind == "dispatch" else ns
+    )
     machine.op(np.square, cost_s=5 * US)(1.0)
     assert [e.duration_ns for e in machine.log] == [20_000, 5_000]
 

@@ -58,7 +58,7 @@ def build(
     with TemporaryDirectory() as scratch:
         fresh = Path(scratch) / "exercises"
         fresh.mkdir()
-        make_release(course, fresh)
+        make_release(course, formed, fresh)
         stale = _differences(course.exercises, fresh)
         kept = [path for path in stale if not force and _holds_work(path, course.exercises, fresh)]
         if not check:

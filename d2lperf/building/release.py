@@ -4,29 +4,32 @@ from __future__ import annotations
 
 import logging
 import os
-import sys
-from collections.abc import Iterator
+import shutil
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from traitlets.config import Config, PyFileConfigLoader
+from traitlets.config import PyFileConfigLoader
 
 from d2lperf.building.course import Course
 from d2lperf.building.normal_form import NotebookError, read
+
+_not_released = shutil.ignore_patterns(".ipynb_checkpoints", "__pycache__")
 
 
 class ReleaseError(Exception):
     """nbgrader refuses to make a release."""
 
 
-def make_release(course: Course, into: Path) -> None:
+def make_release(course: Course, sources: Mapping[Path, str], into: Path) -> None:
     """Make the released version of every assignment, as `nbgrader generate_assignment` does.
 
-    The gradebook is left alone: nbgrader gets one that is thrown away.
+    The gradebook is left alone.
 
     Args:
-        course: where the sources and nbgrader's configuration are.
+        course: where nbgrader's configuration is, and the files that go with the notebooks.
+        sources: the notebooks' text by their path, in normal form; need not be written yet.
         into: an empty folder; gets one folder per assignment.
 
     Raises:
@@ -36,20 +39,29 @@ def make_release(course: Course, into: Path) -> None:
     from nbgrader.converters.base import NbGraderException
     from nbgrader.coursedir import CourseDirectory
 
-    with TemporaryDirectory() as scratch, _errors() as errors, _environment(scratch):
+    with TemporaryDirectory() as scratch, _errors() as errors, _classroom(scratch):
+        root = Path(scratch)
+        if course.solutions.exists():
+            shutil.copytree(course.solutions, root / "solutions", ignore=_not_released)
+        for path, text in sources.items():
+            if path.is_relative_to(course.solutions):
+                (root / path.relative_to(course.root)).write_bytes(text.encode())
         config = PyFileConfigLoader(course.config.name, path=str(course.root)).load_config()
-        config.merge(Config({"CourseDirectory": {"root": str(course.root)}}))
+        config.CourseDirectory.root = scratch
+        config.CourseDirectory.source_directory = "solutions"
         config.CourseDirectory.release_directory = str(into)
-        config.CourseDirectory.db_url = f"sqlite:///{scratch}/gradebook.db"
+        # What `nbgrader generate_assignment --no-db` sets; the bytes are the same, ten times sooner.
+        config.GenerateAssignment.no_database = True
+        config.SaveCells.enabled = False
         config.BaseConverter.force = True
         for assignment in course.assignments():
             config.CourseDirectory.assignment_id = assignment
             directory = CourseDirectory(config=config)
             try:
                 GenerateAssignment(coursedir=directory, config=config).start()
-            except (NbGraderException, SystemExit) as error:
-                said = "\n".join(errors) or str(error)
-                raise ReleaseError(f"nbgrader cannot release {assignment}:\n{said}") from error
+            except NbGraderException as error:
+                said = "; ".join(dict.fromkeys(errors))
+                raise ReleaseError(f"nbgrader cannot release {assignment}: {said}") from error
 
 
 def is_untouched(path: Path) -> bool:
@@ -74,16 +86,16 @@ def is_untouched(path: Path) -> bool:
 
 
 @contextmanager
-def _environment(scratch: str) -> Iterator[None]:
-    """Point the configuration at a classroom to throw away, and let nbgrader find `alembic`."""
-    before = dict(os.environ)
-    os.environ["D2LPERF_CLASSROOM"] = scratch
-    os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), before.get("PATH", "")])
+def _classroom(folder: str) -> Iterator[None]:
+    """Let the configuration make its folders where they do not matter."""
+    before = os.environ.get("D2LPERF_CLASSROOM")
+    os.environ["D2LPERF_CLASSROOM"] = folder
     try:
         yield
     finally:
-        os.environ.clear()
-        os.environ.update(before)
+        del os.environ["D2LPERF_CLASSROOM"]
+        if before is not None:
+            os.environ["D2LPERF_CLASSROOM"] = before
 
 
 @contextmanager
@@ -95,7 +107,9 @@ def _errors() -> Iterator[list[str]]:
 
     class Collector(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
-            collected.append(record.getMessage())
+            # Of a traceback, the last line says what is wrong.
+            said = record.getMessage().strip().splitlines()[-1:]
+            collected.extend(line for line in said if not line.startswith(("There was", "Please")))
 
     logger = get_logger()
     handlers, level, propagate = logger.handlers[:], logger.level, logger.propagate

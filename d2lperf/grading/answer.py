@@ -116,7 +116,7 @@ def _show_in(printed: io.StringIO) -> Callable[..., None]:
 
 @contextmanager
 def time_limit(seconds: float) -> Iterator[None]:
-    """Raise `TimeoutError` in the main thread after wall-clock seconds; no limit elsewhere, or without POSIX signals."""
+    """Raise `TimeoutError` after wall-clock seconds: in the main thread, where there are POSIX signals."""
     if threading.current_thread() is not threading.main_thread() or not hasattr(
         signal, "setitimer"
     ):

@@ -31,8 +31,8 @@ class Wrong(Exception):
 class Case:
     """One situation that the answer is run in.
 
-    `kind` names the family it belongs to; `data` is plain data (numbers, strings, arrays, containers of these), from which
-    the exercise builds what the answer is called with, virtual machines included.
+    `kind` names the family it belongs to; `data` is plain data (numbers, strings, containers of
+    these), from which the exercise builds what the answer is called with, virtual machines included.
     """
 
     kind: str

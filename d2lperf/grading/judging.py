@@ -135,7 +135,5 @@ def _decide(
         try:
             criterion.test(seen)
         except Wrong as wrong:
-            return Finding(
-                criterion, "wrong", wrong.message, wrong.expected, wrong.got
-            ), seen
+            return Finding(criterion, "wrong", wrong.message, wrong.expected, wrong.got), seen
     return Finding(criterion, "ok"), own[0]

@@ -27,18 +27,19 @@ def as_html(result: Result) -> str:
     """Return the result as one HTML box, without scripts, readable in light and dark themes."""
     rows = "".join(_row(finding) for finding in result.findings)
     state = "ok" if result.status == "ok" else "open"
-    parts = [
-        f"<style>{_css()}</style>",
-        f'<div class="d2lperf-check" data-state="{state}" data-points="{result.points}" role="group" '
-        f'aria-label="Check of {html.escape(result.exercise.title)}: {_score(result)}">',
-        f"<p><b>{html.escape(result.exercise.title)}</b> <span>{_score(result)}</span></p>",
-        f"<table><tbody>{rows}</tbody></table>",
-    ]
-    if result.picture is not None:
-        parts.append(f"<figure>{result.picture.as_img()}<figcaption>{html.escape(result.picture.caption)}</figcaption></figure>")
+    title, score, picture = html.escape(result.exercise.title), _score(result), result.picture
+    parts = [f"<p><b>{title}</b> <span>{score}</span></p><table><tbody>{rows}</tbody></table>"]
+    if picture is not None:
+        caption = html.escape(picture.caption)
+        parts.append(f"<figure>{picture.as_img()}<figcaption>{caption}</figcaption></figure>")
     if result.printed:
-        parts.append(f"<details><summary>Your code printed</summary><pre>{html.escape(result.printed)}</pre></details>")
-    return "".join([*parts, "</div>"])
+        printed = html.escape(result.printed)
+        parts.append(f"<details><summary>Your code printed</summary><pre>{printed}</pre></details>")
+    return (
+        f'<style>{_css()}</style><div class="d2lperf-check" data-state="{state}" '
+        f'data-points="{result.points}" role="group" aria-label="Check of {title}: {score}">'
+        f"{''.join(parts)}</div>"
+    )
 
 
 def _row(finding: Finding) -> str:

@@ -12,8 +12,8 @@ from d2lperf.grading.registry import find
 class Report:
     """The outcome of a check, as a notebook shows it.
 
-    As the last line of a cell it is a table of criteria, messages and the picture of the run. Its plain text is the number
-    of points and nothing else: that is what nbgrader reads a mark from.
+    As the last line of a cell it is a table of criteria, messages and the picture of the run. Its
+    plain text is the number of points and nothing else: that is what nbgrader reads a mark from.
     """
 
     def __init__(self, result: Result) -> None:
@@ -34,8 +34,8 @@ class Report:
 def check(exercise_id: str, answer: Any) -> Report:
     """Check an answer, say criterion by criterion what holds, and show what the answer did.
 
-    It may be called as often as you like. The random cases are the same every time; when marks are given they are others,
-    of the same kinds.
+    It may be called as often as you like. The random cases are the same every time; when marks are
+    given they are others, of the same kinds.
 
     Args:
         exercise_id: such as `ch02.overlap`.

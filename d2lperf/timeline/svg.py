@@ -94,19 +94,20 @@ def picture(
     titled = len(log) <= TITLED
     for row, (lane, events) in enumerate(lanes.items()):
         y = TOP + LANE * row
-        body.append(f'<text class="lane" x="{left - 8:.0f}" y="{y + 19}">{html.escape(lane)}</text>')
-        body.append(f'<line class="rule" x1="{left:.0f}" x2="{WIDTH - RIGHT}" y1="{y + LANE}" y2="{y + LANE}"/>')
+        body.append(_tag("text", lane, cls="lane", x=left - 8, y=y + 19))
+        body.append(_rule("rule", left, y + LANE, WIDTH - RIGHT, y + LANE))
         for bar in _bars(events, scale, left):
             merged += bar.merged
             body.append(_draw(bar, y, titled))
     if memory:
         body.append(_strip(memory, budget_bytes, left, bottom + 24, end_ns, scale))
     note = f"{merged} bars narrower than a pixel are merged" if merged else ""
-    head = html.escape(" · ".join(filter(None, [title, note])))
+    head = " · ".join(filter(None, [title, note]))
+    card = _tag("rect", cls="card", width=WIDTH, height=height)
     svg = (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" height="{height}" role="img">'
-        f"<style>{_css()}</style>{_HATCH}"
-        f'<rect class="card" width="{WIDTH}" height="{height}"/><text class="title" x="8" y="17">{head}</text>{"".join(body)}</svg>'
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" '
+        f'width="{WIDTH}" height="{height}" role="img"><style>{_css()}</style>{_HATCH}'
+        f"{card}{_tag('text', head, cls='title', x=8, y=17)}{''.join(body)}</svg>"
     )
     summary = summarise(log)
     return Picture(svg, f"{title}. {summary}" if title else summary, caption or summary)
@@ -155,17 +156,14 @@ def _draw(bar: _Bar, y: float, titled: bool) -> str:
     duration = "" if bar.merged else f", {format_seconds(event.duration_ns / 1e9)}"
     fits = int((bar.width - 6) / GLYPH)
     label = name if len(name) <= fits else (name[: fits - 1] + "…" if fits >= 4 else "")
-    text = (
-        f'<text class="bar {event.category}" x="{bar.x + bar.width / 2:.1f}" y="{y + 20}">{html.escape(label)}</text>'
-        if label
-        else ""
-    )
+    text = ""
+    if label:
+        middle = bar.x + bar.width / 2
+        text = _tag("text", label, cls=f"bar {event.category}", x=middle, y=y + 20)
     tip = f"<title>{html.escape(name)} ({event.category}{duration})</title>" if titled else ""
     thin = " thin" if bar.width < 3 and not bar.merged else ""
-    return (
-        f'<rect class="{event.category}{thin}" x="{bar.x:.1f}" y="{y + 4}" width="{max(bar.width, 0.6):.1f}" height="{LANE - 8}">'
-        f"{tip}</rect>{text}"
-    )
+    cls, width = event.category + thin, max(bar.width, 0.6)
+    return _tag("rect", cls=cls, inside=tip, x=bar.x, y=y + 4, width=width, height=LANE - 8) + text
 
 
 LEGEND = {
@@ -184,9 +182,9 @@ def _legend(log: EventLog) -> str:
     for category, words in reversed(LEGEND.items()):
         if category in present:
             x -= GLYPH * len(words) + 6
-            parts.append(f'<text class="tip" x="{x:.0f}" y="16">{words}</text>')
+            parts.append(_tag("text", words, cls="tip", x=x, y=16))
             x -= 18
-            parts.append(f'<rect class="{category}" x="{x:.0f}" y="7" width="13" height="10"/>')
+            parts.append(_tag("rect", cls=f"{category} key", x=x, y=7, width=13, height=10))
             x -= 8
     return "".join(parts)
 
@@ -197,9 +195,8 @@ def _axis(left: float, y: float, end_ns: int, scale: float) -> str:
     for i in range(int(end_ns // step) + 1):
         x = left + i * step * scale
         label = format_seconds(i * step / 1e9) if i else "0"
-        ticks.append(
-            f'<line class="tick" x1="{x:.1f}" x2="{x:.1f}" y1="{TOP}" y2="{y + 4}"/><text class="tick" x="{x:.1f}" y="{y + 17}">{label}</text>'
-        )
+        ticks.append(_rule("tick", x, TOP, x, y + 4))
+        ticks.append(_tag("text", label, cls="tick", x=x, y=y + 17))
     return "".join(ticks)
 
 
@@ -235,20 +232,29 @@ def _strip(
     right = left + end_ns * scale
     points += [f"{right:.1f},{up(level):.1f}", f"{right:.1f},{up(0):.1f}"]
     parts = [
-        f'<text class="lane" x="{left - 8:.0f}" y="{y + 20}">memory</text>'
-        f'<text class="lane" x="{left - 8:.0f}" y="{y + 34}">{format_bytes(peak)}</text>'
-        f'<polygon class="memory" points="{" ".join(points)}"/>'
+        _tag("text", "memory", cls="lane", x=left - 8, y=y + 20),
+        _tag("text", format_bytes(peak), cls="lane", x=left - 8, y=y + 34),
+        f'<polygon class="memory" points="{" ".join(points)}"/>',
     ]
     if budget_bytes:
-        parts.append(
-            f'<line class="budget" x1="{left:.0f}" x2="{right:.0f}" y1="{up(budget_bytes):.1f}" y2="{up(budget_bytes):.1f}"/>'
-        )
+        parts.append(_rule("budget", left, up(budget_bytes), right, up(budget_bytes)))
     return "".join(parts)
 
 
+def _tag(name: str, text: str = "", *, cls: str, inside: str = "", **numbers: float) -> str:
+    """Return one SVG element; `text` is escaped, `inside` is markup already."""
+    at = "".join(f' {key}="{value:.1f}"' for key, value in numbers.items())
+    return f'<{name} class="{cls}"{at}>{html.escape(text)}{inside}</{name}>'
+
+
+def _rule(cls: str, x1: float, y1: float, x2: float, y2: float) -> str:
+    return _tag("line", cls=cls, x1=x1, y1=y1, x2=x2, y2=y2)
+
+
 _HATCH = (
-    '<defs><pattern id="hatch" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">'
-    '<rect width="6" height="6" fill="#fff"/><line x1="0" y1="0" x2="0" y2="6" stroke="#555" stroke-width="2"/></pattern></defs>'
+    '<defs><pattern id="hatch" width="6" height="6" patternUnits="userSpaceOnUse" '
+    'patternTransform="rotate(45)"><rect width="6" height="6" fill="#fff"/>'
+    '<line x1="0" y1="0" x2="0" y2="6" stroke="#555" stroke-width="2"/></pattern></defs>'
 )
 
 

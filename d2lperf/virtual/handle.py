@@ -19,10 +19,11 @@ if TYPE_CHECKING:
 class Array:
     """A result that may still be under way.
 
-    Asking for the value waits, and the machine's log says what asked: `block_until_ready`, `np.asarray`, `float`, `bool`,
-    `int`, `item`, `tolist`, `print` and iteration. `shape`, `dtype`, `size`, `ndim`, `nbytes`, `devices()` and `is_ready()` do
-    not wait. Arithmetic dispatches one more operation. `jax.block_until_ready` and `jax.device_get` work as on real arrays;
-    `jnp` functions refuse, because they would compute on the real clock.
+    Asking for the value waits, and the machine's log says what asked: `block_until_ready`,
+    `np.asarray`, `float`, `bool`, `int`, `item`, `tolist`, `print` and iteration. `shape`, `dtype`,
+    `size`, `ndim`, `nbytes`, `devices()` and `is_ready()` do not wait. Arithmetic dispatches one
+    more operation. `jax.block_until_ready` and `jax.device_get` work as on real arrays; `jnp`
+    functions refuse, because they would compute on the real clock.
     """
 
     __slots__ = ("_buffer", "_device", "_machine", "_ready_ns", "_value")
@@ -143,11 +144,13 @@ class Array:
         return self
 
     def __reduce__(self) -> Any:
-        raise TypeError("a virtual array belongs to its machine and cannot be pickled: np.asarray it")
+        raise TypeError(
+            "a virtual array belongs to its machine and cannot be pickled: np.asarray it"
+        )
 
 
 def peek(tree: Any) -> Any:
-    """Return a nest of handles as NumPy arrays without waiting and without a trace in the log: for judges, not programs."""
+    """Return a nest of handles as NumPy arrays without waiting or leaving a trace: for judges, not programs."""
     return map_leaves(lambda leaf: leaf._value if isinstance(leaf, Array) else leaf, tree)
 
 

@@ -34,11 +34,12 @@ def to_ns(seconds: float) -> int:
 class Machine:
     """One host thread that dispatches operations to devices on a deterministic clock.
 
-    The host pays `dispatch_s` (the book's t₁) for an operation and has a handle at once. The device runs its operations in
-    order, each for its cost (t₂). The host can know of a result `notify_s` (t₃) after it is finished; until then the
-    operation occupies one of the `depth` places of the device's queue, and a full queue makes the host wait before it
-    dispatches. Memory for results, workspace and host arguments is held from issue to last use. Values are computed
-    for real, with NumPy, so a program's result and its schedule are judged in one run.
+    The host pays `dispatch_s` (the book's t₁) for an operation and has a handle at once. The device
+    runs its operations in order, each for its cost (t₂). The host can know of a result `notify_s`
+    (t₃) after it is finished; until then the operation occupies one of the `depth` places of the
+    device's queue, and a full queue makes the host wait before it dispatches. Memory for results,
+    workspace and host arguments is held from issue to last use. Values are computed for real, with
+    NumPy, so a program's result and its schedule are judged in one run.
 
     Args:
         devices: how many, or what they are; a number gives `device:0`, `device:1`, … of speed 1.
@@ -127,7 +128,7 @@ class Machine:
             workspace_bytes: memory beside arguments and results, from issue to the end.
             compile_s: host time of the first call for each combination of argument shapes and types.
         """
-        label = name or getattr(function, "__name__", "operation")
+        label = name or str(getattr(function, "__name__", "operation"))
         home, compiled = device, set[Any]()
 
         def call(*args: Any, device: Device | None = None) -> Any:

@@ -1,7 +1,7 @@
 """Answers to every exercise: right ones written differently, and the mistakes that students make.
 
-A module `chNN_name` holds the answers to one exercise. `@correct` marks an answer that earns full marks, `@wrong` one that
-loses exactly the named criteria and gets a message that contains the given words.
+A module `chNN_name` holds the answers to one exercise. `@correct` marks an answer that earns full
+marks, `@wrong` one that loses exactly the named criteria and is told the given words.
 """
 
 from __future__ import annotations
@@ -32,7 +32,9 @@ def _exercise_of(module: str) -> str:
     return f"{chapter}.{name}"
 
 
-def add(module: str, name: str, answer: Any, *, loses: set[str] | None = None, says: str = "") -> None:
+def add(
+    module: str, name: str, answer: Any, *, loses: set[str] | None = None, says: str = ""
+) -> None:
     """Add an answer that is not a single function."""
     _entries.append(Entry(_exercise_of(module), name, answer, frozenset(loses or ()), says))
 

@@ -1,4 +1,5 @@
 import jax
+
 from bank import add
 
 
@@ -35,7 +36,14 @@ def diagnosis():
     }
 
 
-RIGHT = {"a": on_first, "b": on_first, "c": on_first, "d": on_both, "e": on_second, "diagnosis": diagnosis}
+RIGHT = {
+    "a": on_first,
+    "b": on_first,
+    "c": on_first,
+    "d": on_both,
+    "e": on_second,
+    "diagnosis": diagnosis,
+}
 
 
 def last_result_is_enough_on_one_device(fs, fresh, clock, n):
@@ -148,7 +156,9 @@ add(__name__, "all_repaired", RIGHT)
 add(
     __name__,
     "last_of_each_device",
-    RIGHT | {name: last_result_is_enough_on_one_device for name in "abc"} | {"d": waits_for_the_last_of_each},
+    RIGHT
+    | dict.fromkeys("abc", last_result_is_enough_on_one_device)
+    | {"d": waits_for_the_last_of_each},
 )
 add(__name__, "d_in_its_own_order", RIGHT | {"d": d_in_its_own_order})
 add(__name__, "order_of_letters_does_not_matter", dict(reversed(RIGHT.items())))
@@ -165,8 +175,18 @@ for name, answer, loses, says in (
     ("a_total", {"a": total}, {"a"}, "divide by their number"),
     ("e_measures_the_first", {"e": on_first}, {"e"}, "still running on gpu:0"),
     ("a_untouched", {"a": stub}, {"a"}, "no answer yet"),
-    ("honest_one_blamed", {"diagnosis": lambda: diagnosis() | {"f": "no barrier"}}, {"diagnosis"}, "5 of 6"),
-    ("unknown_fault", {"diagnosis": lambda: diagnosis() | {"a": "gremlins"}}, {"diagnosis"}, "Unknown: gremlins"),
+    (
+        "honest_one_blamed",
+        {"diagnosis": lambda: diagnosis() | {"f": "no barrier"}},
+        {"diagnosis"},
+        "5 of 6",
+    ),
+    (
+        "unknown_fault",
+        {"diagnosis": lambda: diagnosis() | {"a": "gremlins"}},
+        {"diagnosis"},
+        "Unknown: gremlins",
+    ),
 ):
     add(__name__, name, RIGHT | answer, loses=loses, says=says)
 add(__name__, "a_list", list(RIGHT.values()), loses={*"abcde", "diagnosis"}, says="dictionary")

@@ -2,6 +2,7 @@ from collections import deque
 
 import jax
 import numpy as np
+
 from bank import correct, wrong
 
 ALL = {"values", "at_most_two", "overlap", "drained"}
@@ -137,7 +138,7 @@ def forgets_the_last(step, params, batches):
 def returns_the_first_parameters(step, params, batches):
     new = params
     for batch in batches:
-        new, loss = step(new, batch)
+        new, _ = step(new, batch)
     jax.block_until_ready(new)
     return params
 

@@ -1,6 +1,7 @@
 from collections import deque
 
 import jax
+
 from bank import correct, wrong
 
 ALL = {"values", "together", "near"}

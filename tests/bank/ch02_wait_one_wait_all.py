@@ -1,4 +1,5 @@
 import jax
+
 from bank import correct, wrong
 
 ALL = {"one", "all", "devices", "warm"}

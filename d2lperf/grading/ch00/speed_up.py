@@ -36,7 +36,9 @@ def test(seen: tuple[Any, float, float]) -> None:
         message = "This is the other way round: a program that takes half the time has a speed-up of 2, not of ½."
     if close(got, before_s - after_s):
         message = "This is the time saved, in seconds; speed-up is a ratio without a unit."
-    raise Wrong(f"From {before_s:g} s to {after_s:g} s: {message}", expected=f"{want:.4g}", got=f"{got:.4g}")
+    raise Wrong(
+        f"From {before_s:g} s to {after_s:g} s: {message}", expected=f"{want:.4g}", got=f"{got:.4g}"
+    )
 
 
 EXERCISE = Exercise(

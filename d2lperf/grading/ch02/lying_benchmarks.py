@@ -60,7 +60,9 @@ def cases(rng: np.random.Generator, instances: int) -> Iterator[Case]:
 
 def build(data: Any) -> tuple[Machine, list[Callable[[Any], Any]], Callable[[], np.ndarray]]:
     """Return a fresh machine, the function under test on each device, and a source of new inputs."""
-    machine = Machine([Device("cpu:0", speed=data["speed"]), Device("gpu:0")], dispatch_s=20e-6, notify_s=10e-6)
+    machine = Machine(
+        [Device("cpu:0", speed=data["speed"]), Device("gpu:0")], dispatch_s=20e-6, notify_s=10e-6
+    )
     drawn = np.random.default_rng(0)
 
     def function_on(device: Device, cost_us: int) -> Callable[[Any], Any]:
@@ -71,7 +73,9 @@ def build(data: Any) -> tuple[Machine, list[Callable[[Any], Any]], Callable[[], 
             again, last[0] = key == last[0], key
             return 1e-6 if again else cost_us * 1e-6
 
-        op = machine.op(np.sum, cost_s=cost, compile_s=data["compile_us"] * 1e-6, name="f", device=device)
+        op = machine.op(
+            np.sum, cost_s=cost, compile_s=data["compile_us"] * 1e-6, name="f", device=device
+        )
         return lambda x: op(x)
 
     def fresh() -> np.ndarray:
@@ -79,7 +83,11 @@ def build(data: Any) -> tuple[Machine, list[Callable[[Any], Any]], Callable[[], 
         return drawn.normal(size=8)
 
     devices = machine.devices
-    return machine, [function_on(d, c) for d, c in zip(devices, data["cost_us"], strict=True)], fresh
+    return (
+        machine,
+        [function_on(d, c) for d, c in zip(devices, data["cost_us"], strict=True)],
+        fresh,
+    )
 
 
 def truth(name: str, data: Any, *, warm: bool = True, barrier: str = "end") -> float:
@@ -134,24 +142,39 @@ def _diagnose(got: float, seen: Seen) -> str:
     if got > seen.truth_s + 0.5e-6 * seen.data["compile_us"] / n:
         return "The first call compiles, and it is inside the timed part: call once before, and wait for that, too."
     if any(e.duration_ns < 2000 for e in runs):
-        return "A call with the same input as the call before is answered from memory on this machine: give every call its own."
+        return (
+            "A call with the same input as the call before is answered from memory on this "
+            "machine: give every call its own."
+        )
     if got < seen.truth_s:
         names = [seen.machine.devices[i].name for i in SUBJECTS[seen.name]]
-        return f"Too short: work was still running on {' and '.join(names)} when the clock was stopped. Wait for all results."
+        return (
+            f"Too short: work was still running on {' and '.join(names)} when the clock was "
+            "stopped. Wait for all results."
+        )
     timed = [e for e in log.select(name="make an input") if e.start_ns > runs[0].start_ns]
     if len(timed) > 1:
-        return f"Making an input takes the host {format_seconds(timed[0].duration_ns / 1e9)}; make all of them before the clock starts."
-    return "Too long: something else is inside the timed part, or work from before was still running."
+        return (
+            f"Making an input takes the host {format_seconds(timed[0].duration_ns / 1e9)}; "
+            "make all of them before the clock starts."
+        )
+    return (
+        "Too long: something else is inside the timed part, or work from before was still running."
+    )
 
 
 def test_diagnosis(seen: Seen) -> None:
     """Every fault is called by its name."""
     answer = seen.answer
     if not isinstance(answer, dict):
-        raise Wrong("diagnosis should return a dictionary: letter → fault.", got=type(answer).__name__)
+        raise Wrong(
+            "diagnosis should return a dictionary: letter → fault.", got=type(answer).__name__
+        )
     unknown = sorted({str(v) for v in answer.values()} - set(FAULTS.values()))
     if unknown:
-        raise Wrong(f"Unknown: {', '.join(unknown)}. Choose from: {', '.join(sorted(FAULTS.values()))}.")
+        raise Wrong(
+            f"Unknown: {', '.join(unknown)}. Choose from: {', '.join(sorted(FAULTS.values()))}."
+        )
     wrong = [name for name in FAULTS if answer.get(name) != FAULTS[name]]
     if wrong:
         raise Wrong(
@@ -180,7 +203,13 @@ EXERCISE = Exercise(
     title="Lying benchmarks",
     criteria=(
         *(Criterion(name, 1, SENTENCES[name], test, kinds=(name,)) for name in SUBJECTS),
-        Criterion("diagnosis", 1, "Every fault is called by its name, and the honest one honest.", test_diagnosis, kinds=("diagnosis",)),
+        Criterion(
+            "diagnosis",
+            1,
+            "Every fault is called by its name, and the honest one honest.",
+            test_diagnosis,
+            kinds=("diagnosis",),
+        ),
     ),
     cases=cases,
     observe=observe,

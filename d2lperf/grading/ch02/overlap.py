@@ -111,9 +111,13 @@ def test_values(seen: Seen) -> None:
     got = as_array(seen.answer, what="train")
     n = len(seen.batches)
     if len(seen.used) < n:
-        raise Wrong(f"Only {len(seen.used)} of {n} batches were used in a step: what about the last ones?")
+        raise Wrong(
+            f"Only {len(seen.used)} of {n} batches were used in a step: what about the last ones?"
+        )
     if seen.used != list(range(n)):
-        raise Wrong("Every batch should be used exactly once, in order.", got=f"batches {seen.used}")
+        raise Wrong(
+            "Every batch should be used exactly once, in order.", got=f"batches {seen.used}"
+        )
     want = seen.start
     for batch in seen.batches:
         want, _ = step_value(want, batch)
@@ -154,7 +158,8 @@ def test_overlap(seen: Seen) -> None:
             )
         if t and load.start_ns < seen.dispatches[t - 1].start_ns:
             raise Wrong(
-                f"Batch {t + 1} was loaded before the step on batch {t - 1} was dispatched: loading does not overlap with "
+                f"Batch {t + 1} was loaded before the step on batch {t - 1} was "
+                "dispatched: loading does not overlap with "
                 "computing then, and all loaded batches occupy memory. Take batches from the iterator one by one."
             )
 
@@ -164,18 +169,24 @@ def test_drained(seen: Seen) -> None:
     left = sum(run.end_ns > seen.returned_ns for run in seen.runs)
     if left:
         raise Wrong(
-            f"When train returned, {left} step{'s were' if left > 1 else ' was'} still running: whoever measures the time "
+            f"When train returned, {left} step{'s were' if left > 1 else ' was'} still "
+            "running: whoever measures the time "
             "of your loop, or stops the process, is deceived. Wait for the last result before you return."
         )
 
 
 def _waits(seen: Seen) -> bool:
     last = seen.dispatches[-1].start_ns
-    return any(e.start_ns < last and e.name != "queue full" for e in seen.machine.log.select(category="wait"))
+    return any(
+        e.start_ns < last and e.name != "queue full"
+        for e in seen.machine.log.select(category="wait")
+    )
 
 
 def _culprit(seen: Seen, run: Event) -> str | None:
-    waits = [e for e in seen.machine.log.select(category="wait") if e.start_ns < run.end_ns <= e.end_ns]
+    waits = [
+        e for e in seen.machine.log.select(category="wait") if e.start_ns < run.end_ns <= e.end_ns
+    ]
     if waits and waits[0].name != "block_until_ready":
         return f" What waited here was {waits[0].name}."
     return None
@@ -190,7 +201,12 @@ EXERCISE = Exercise(
     id="ch02.overlap",
     title="An overlap of one minibatch",
     criteria=(
-        Criterion("values", 1, "Trains on every batch once, in order, and returns the parameters.", test_values),
+        Criterion(
+            "values",
+            1,
+            "Trains on every batch once, in order, and returns the parameters.",
+            test_values,
+        ),
         Criterion(
             "at_most_two",
             2,
@@ -205,7 +221,13 @@ EXERCISE = Exercise(
             test_overlap,
             needs=("values",),
         ),
-        Criterion("drained", 1, "Nothing is running any more when it returns.", test_drained, needs=("values",)),
+        Criterion(
+            "drained",
+            1,
+            "Nothing is running any more when it returns.",
+            test_drained,
+            needs=("values",),
+        ),
     ),
     cases=cases,
     observe=observe,

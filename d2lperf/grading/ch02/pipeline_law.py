@@ -34,10 +34,11 @@ class Seen:
 
 def cases(rng: np.random.Generator, instances: int) -> Iterator[Case]:
     """Draw n and times (whole microseconds) so that every regime of the law occurs."""
+    names = ("n", "t1_us", "t2_us", "t3_us", "depth")
 
-    def case(kind: str, n: int, t1: int, t2: int, t3: int, depth: int | None) -> Case:
-        times = {"n": n, "t1_us": t1, "t2_us": t2, "t3_us": t3, "depth": depth}
-        return Case(kind, {key: None if v is None else int(v) for key, v in times.items()})
+    def case(kind: str, *numbers: Any) -> Case:
+        plain = (None if number is None else int(number) for number in numbers)
+        return Case(kind, dict(zip(names, plain, strict=True)))
 
     for _ in range(instances):
         n = rng.integers(5, 60)
@@ -91,8 +92,7 @@ def _mistakes(seen: Seen) -> list[tuple[float, str]]:
         ),
         (
             t1 + n * t2 + t3,
-            "this is the book's t₁ + n·t₂ + t₃, which assumes that the device never waits for the host "
-            "(nor the host for a place in the queue).",
+            "this is the book's t₁ + n·t₂ + t₃: it assumes that neither waits for the other before the end.",
         ),
         (
             n * (t1 + t2 + t3),
@@ -110,8 +110,7 @@ def _mistakes(seen: Seen) -> list[tuple[float, str]]:
         ),
         (
             t1 + t2 + t3 + (n - 1) * steady,
-            "the pace is right on average, but operations come in bursts of `depth`: "
-            "count the full round trips and what is left over.",
+            "right on average, but places come back in bursts of `depth`: follow the operations one by one.",
         ),
         (seen.machine.perf_counter() * 1e3, "this is in milliseconds; times are in seconds."),
         (seen.machine.perf_counter() * 1e6, "this is in microseconds; times are in seconds."),

@@ -50,8 +50,8 @@ def cases(rng: np.random.Generator, instances: int) -> Iterator[Case]:
 def noise(data: Any) -> Callable[[str, int], int]:
     """Return a deterministic disturbance: jitter on everything, and now and then the host is held up for long.
 
-    The first time is before the queue can be full, so that one careless run is always misled; then at least 150 dispatches
-    pass between two of them, so that the median of a few runs never is.
+    The first time is before the queue can be full, so that one careless run is always misled; then
+    at least 150 dispatches pass between two of them, so that the median of a few runs never is.
     """
     rng = np.random.default_rng(data["seed"])
     next_held_up = int(rng.integers(2, max(3, data["depth"] + 1)))
@@ -74,7 +74,14 @@ def noise(data: Any) -> Callable[[str, int], int]:
 def observe(answer: Answer, case: Case) -> Seen:
     """Let the experiment run on a machine that it knows nothing about."""
     data = case.data
-    machine = Machine(1, dispatch_s=15e-6, notify_s=5e-6, depth=data["depth"], perturb=noise(data) if data["noisy"] else None, max_events=50_000)
+    machine = Machine(
+        1,
+        dispatch_s=15e-6,
+        notify_s=5e-6,
+        depth=data["depth"],
+        perturb=noise(data) if data["noisy"] else None,
+        max_events=50_000,
+    )
     ops: dict[int, Callable[[], Any]] = {}
     sizes: list[int] = []
 
@@ -111,11 +118,19 @@ def _diagnose(got: float, seen: Seen) -> str:
         return "Your experiment never ran anything on the machine."
     if max(seen.sizes) < seen.inline_below:
         return (
-            f"Products up to {max(seen.sizes)}×{max(seen.sizes)} are so small that this machine computes them inline, in the host's thread: "
+            f"Products up to {max(seen.sizes)}×{max(seen.sizes)} are so small that this "
+            "machine computes them inline, in the host's thread: "
             "they never enter the queue. Use larger ones."
         )
-    if got < seen.depth and seen.machine.log.select(name="earlier work") and not _drains_first(seen):
-        return "Work from before your experiment was still in the queue and took places. Wait until the device is idle, then begin."
+    if (
+        got < seen.depth
+        and seen.machine.log.select(name="earlier work")
+        and not _drains_first(seen)
+    ):
+        return (
+            "Work from before your experiment was still in the queue and took places. Wait "
+            "until the device is idle, then begin."
+        )
     if got == seen.depth + 1:
         return "This is the number of the first dispatch that had to wait; the one before was the last that fitted."
     if got == seen.depth - 1:
@@ -125,10 +140,14 @@ def _diagnose(got: float, seen: Seen) -> str:
         return f"You dispatched only {runs}, so the queue may never have been full. Dispatch more than {MAX_DEPTH}."
     if got < seen.depth:
         return (
-            "Too small. On a noisy machine a single slow dispatch need not be a full queue: repeat the experiment and combine the "
+            "Too small. On a noisy machine a single slow dispatch need not be a full "
+            "queue: repeat the experiment and combine the "
             "times of each dispatch (their median, say) before you look for the jump."
         )
-    return "Too large. Compare each dispatch with the time of an operation: the first that takes about that long had to wait."
+    return (
+        "Too large. Compare each dispatch with the time of an operation: the first that "
+        "takes about that long had to wait."
+    )
 
 
 def _drains_first(seen: Seen) -> bool:
@@ -151,9 +170,27 @@ EXERCISE = Exercise(
     title="How far ahead may the host run?",
     criteria=(
         Criterion("quiet", 1, "Finds the depth of a quiet machine.", test, kinds=("quiet",)),
-        Criterion("inline", 1, "Is not misled by work that the host computes inline.", test, kinds=("inline",)),
-        Criterion("busy", 1, "Is right when the device is still busy with earlier work.", test, kinds=("busy",)),
-        Criterion("noisy", 2, "Is right on machines whose host is held up now and then.", test, kinds=("noisy",)),
+        Criterion(
+            "inline",
+            1,
+            "Is not misled by work that the host computes inline.",
+            test,
+            kinds=("inline",),
+        ),
+        Criterion(
+            "busy",
+            1,
+            "Is right when the device is still busy with earlier work.",
+            test,
+            kinds=("busy",),
+        ),
+        Criterion(
+            "noisy",
+            2,
+            "Is right on machines whose host is held up now and then.",
+            test,
+            kinds=("noisy",),
+        ),
     ),
     cases=cases,
     observe=observe,

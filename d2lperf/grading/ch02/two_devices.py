@@ -37,7 +37,11 @@ class Seen:
         """Return the least time for all batches on these devices, by trying every split, without any overhead."""
         n = len(self.batches)
         first, *rest = (self.cost_s / device.speed for device in devices)
-        return min(max(k * first, *((n - k) * r for r in rest)) for k in range(n + 1)) if rest else n * first
+        return (
+            min(max(k * first, *((n - k) * r for r in rest)) for k in range(n + 1))
+            if rest
+            else n * first
+        )
 
 
 def cases(rng: np.random.Generator, instances: int) -> Iterator[Case]:
@@ -88,15 +92,20 @@ def test_values(seen: Seen) -> None:
     """One result for every batch, in the order of the batches."""
     answer, n = seen.answer, len(seen.batches)
     if not isinstance(answer, (list, tuple)):
-        raise Wrong("run should return a list with one result for each batch.", got=type(answer).__name__)
+        raise Wrong(
+            "run should return a list with one result for each batch.", got=type(answer).__name__
+        )
     if len(answer) != n:
-        raise Wrong(f"run should return {n} results, one for each batch.", got=f"{len(answer)} results")
+        raise Wrong(
+            f"run should return {n} results, one for each batch.", got=f"{len(answer)} results"
+        )
     got = [as_number(item, what="an entry of the list") for item in answer]
     want = [float(value(batch)) for batch in seen.batches]
     if not np.allclose(got, want):
         if np.allclose(sorted(got), sorted(want)):
             raise Wrong(
-                "All results are there, but not in the order of the batches: the order in which they are finished is another."
+                "All results are there, but not in the order of the batches: the order "
+                "in which they are finished is another."
             )
         raise Wrong("Some results are not those of their batches.")
     extra = len(seen.machine.log.select(category="run", name="work")) - n
@@ -110,8 +119,8 @@ def test_together(seen: Seen) -> None:
     if seen.makespan_s < 0.97 * alone_s:
         return
     raise Wrong(
-        f"The faster device alone would need {format_seconds(alone_s)}, your program takes {format_seconds(seen.makespan_s)}. "
-        + _why(seen)
+        f"The faster device alone would need {format_seconds(alone_s)}, your program "
+        f"takes {format_seconds(seen.makespan_s)}. " + _why(seen)
     )
 
 
@@ -120,13 +129,18 @@ def _why(seen: Seen) -> str:
     slow, fast = sorted(runs, key=lambda d: d.speed)
     if not runs[slow] or not runs[fast]:
         return f"It never uses {slow if not runs[slow] else fast}."
-    if not any(a.start_ns < b.end_ns and b.start_ns < a.end_ns for a in runs[slow] for b in runs[fast]):
+    if not any(
+        a.start_ns < b.end_ns and b.start_ns < a.end_ns for a in runs[slow] for b in runs[fast]
+    ):
         return (
             "The two devices never work at the same time: a wait after every batch keeps the host from giving "
             "the other device something to do."
         )
     if len(runs[slow]) * 3 > len(seen.batches):
-        return f"{slow} got {len(runs[slow])} of {len(seen.batches)} batches, too many for its speed: everybody waits for it."
+        return (
+            f"{slow} got {len(runs[slow])} of {len(seen.batches)} batches, too many for its "
+            "speed: everybody waits for it."
+        )
     return "While the host waits for one device, the other one runs out of work: look for gaps in its lane."
 
 
@@ -135,11 +149,15 @@ def test_near(seen: Seen) -> None:
     best_s = seen.best_s(seen.machine.devices)
     if seen.makespan_s <= NEAR * best_s:
         return
-    ends = {d: max(e.end_ns for e in seen.machine.log.select(category="run", lane=d.name)) for d in seen.machine.devices}
+    ends = {
+        d: max(e.end_ns for e in seen.machine.log.select(category="run", lane=d.name))
+        for d in seen.machine.devices
+    }
     last = max(ends, key=lambda d: ends[d])
     idle_s = (ends[last] - min(ends.values())) / 1e9
     raise Wrong(
-        f"The best possible is {format_seconds(best_s)}, your program takes {format_seconds(seen.makespan_s)}. At the end, {last} works "
+        f"The best possible is {format_seconds(best_s)}, your program takes "
+        f"{format_seconds(seen.makespan_s)}. At the end, {last} works "
         f"{format_seconds(idle_s)} alone"
         + (
             ": give a batch to the device that will finish it first, not to the one that is free first."
@@ -158,8 +176,19 @@ EXERCISE = Exercise(
     id="ch02.two_devices",
     title="A CPU and a GPU at once",
     criteria=(
-        Criterion("values", 1, "Delivers every result, in order, within the memory of both devices.", test_values),
-        Criterion("together", 2, "Is faster than the faster device alone.", test_together, needs=("values",)),
+        Criterion(
+            "values",
+            1,
+            "Delivers every result, in order, within the memory of both devices.",
+            test_values,
+        ),
+        Criterion(
+            "together",
+            2,
+            "Is faster than the faster device alone.",
+            test_together,
+            needs=("values",),
+        ),
         Criterion(
             "near",
             2,

@@ -54,7 +54,9 @@ def cases(rng: np.random.Generator, instances: int) -> Iterator[Case]:
                     "devices": devices,
                     "where": where.tolist(),
                     "cost_us": cost.tolist(),
-                    "compile_us": rng.integers(5000, 20000, n).tolist() if kind == "compiles" else [0] * n,
+                    "compile_us": rng.integers(5000, 20000, n).tolist()
+                    if kind == "compiles"
+                    else [0] * n,
                     "k": int(rng.integers(0, max(2, n // 2))),
                 },
             )
@@ -111,8 +113,13 @@ def observe(answer: Answer, case: Case) -> Seen:
 def _pair(seen: Seen) -> tuple[float, float]:
     answer = seen.answer
     if not isinstance(answer, (tuple, list)) or len(answer) != 2:
-        raise Wrong("measure should return two numbers: seconds until one result, seconds until all.", got=repr(answer)[:80])
-    return as_number(answer[0], what="the first entry"), as_number(answer[1], what="the second entry")
+        raise Wrong(
+            "measure should return two numbers: seconds until one result, seconds until all.",
+            got=repr(answer)[:80],
+        )
+    return as_number(answer[0], what="the first entry"), as_number(
+        answer[1], what="the second entry"
+    )
 
 
 def test_one(seen: Seen) -> None:
@@ -126,10 +133,22 @@ def test_one(seen: Seen) -> None:
         t.one_s,
         (
             (t.dispatch_s, "this is the time of dispatching: nothing waited for the result."),
-            (t.all_s, "this is the time until everything is finished: wait for result k alone, and before anything else."),
-            (t.one_s - t.dispatch_s, "the clock was started after dispatching; start it before the first dispatch."),
-            (t.cold_one_s, "this contains compiling, which happens at the first call only: call everything once before."),
-            (0.0, "the result was there already when you began to wait: wait for one first, then for all."),
+            (
+                t.all_s,
+                "this is the time until everything is finished: wait for result k alone, and before anything else.",
+            ),
+            (
+                t.one_s - t.dispatch_s,
+                "the clock was started after dispatching; start it before the first dispatch.",
+            ),
+            (
+                t.cold_one_s,
+                "this contains compiling, which happens at the first call only: call everything once before.",
+            ),
+            (
+                0.0,
+                "the result was there already when you began to wait: wait for one first, then for all.",
+            ),
         ),
     )
 
@@ -147,11 +166,23 @@ def test_all(seen: Seen) -> None:
             (t.dispatch_s, "this is the time of dispatching: nothing waited for the results."),
             (
                 t.last_s,
-                "this is when the result dispatched last was there; on another device, work dispatched earlier still ran.",
+                (
+                    "this is when the result dispatched last was there; on another device, "
+                    "work dispatched earlier still ran."
+                ),
             ),
-            (t.all_s - t.one_s, "this counts from the end of the first wait; count from the first dispatch."),
-            (t.all_s - t.dispatch_s, "the clock was started after dispatching; start it before the first dispatch."),
-            (t.cold_all_s, "this contains compiling, which happens at the first call only: call everything once before."),
+            (
+                t.all_s - t.one_s,
+                "this counts from the end of the first wait; count from the first dispatch.",
+            ),
+            (
+                t.all_s - t.dispatch_s,
+                "the clock was started after dispatching; start it before the first dispatch.",
+            ),
+            (
+                t.cold_all_s,
+                "this contains compiling, which happens at the first call only: call everything once before.",
+            ),
         ),
     )
 
@@ -160,11 +191,14 @@ def _fail(what: str, got: float, want: float, mistakes: tuple[tuple[float, str],
     words = next((w for value, w in mistakes if close(got, value, rtol=1e-3)), None)
     if words is None:
         words = (
-            "too long: does something from before the start still run (the warm-up, say), or is work done that was not asked for?"
+            "too long: does something from before the start still run (the warm-up, "
+            "say), or is work done that was not asked for?"
             if got > want
             else "too short: not everything that should count is waited for."
         )
-    raise Wrong(f"Time until {what}: {words}", expected=f"{want * 1e3:.3f} ms", got=f"{got * 1e3:.3f} ms")
+    raise Wrong(
+        f"Time until {what}: {words}", expected=f"{want * 1e3:.3f} ms", got=f"{got * 1e3:.3f} ms"
+    )
 
 
 def test_both(seen: Seen) -> None:
@@ -182,10 +216,34 @@ EXERCISE = Exercise(
     id="ch02.wait_one_wait_all",
     title="Waiting for one, waiting for all",
     criteria=(
-        Criterion("one", 1, "The time until one result is right on a single device.", test_one, kinds=("one device",)),
-        Criterion("all", 1, "The time until all results is right on a single device.", test_all, kinds=("one device",)),
-        Criterion("devices", 1, "Both are right on several devices.", test_both, kinds=("several devices",)),
-        Criterion("warm", 1, "Both are right where the first call compiles.", test_both, kinds=("compiles",)),
+        Criterion(
+            "one",
+            1,
+            "The time until one result is right on a single device.",
+            test_one,
+            kinds=("one device",),
+        ),
+        Criterion(
+            "all",
+            1,
+            "The time until all results is right on a single device.",
+            test_all,
+            kinds=("one device",),
+        ),
+        Criterion(
+            "devices",
+            1,
+            "Both are right on several devices.",
+            test_both,
+            kinds=("several devices",),
+        ),
+        Criterion(
+            "warm",
+            1,
+            "Both are right where the first call compiles.",
+            test_both,
+            kinds=("compiles",),
+        ),
     ),
     cases=cases,
     observe=observe,
