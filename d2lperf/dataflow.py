@@ -11,12 +11,12 @@ from d2lperf.figures import DescribedFigure, described
 if TYPE_CHECKING:
     import networkx as nx
 
-# Shapes tell the kinds apart without colours, the colours are Okabe and Ito's.
+# Marker, size and colour. Shapes tell the kinds apart without the colours, which are Okabe and Ito's.
 _STYLE = {
-    "input": ("s", "#56B4E9"),
-    "constant": ("D", "#F0E442"),
-    "operation": ("o", "#E69F00"),
-    "output": ("h", "#009E73"),
+    "input": ("s", 2900, "#56B4E9"),
+    "constant": ("D", 900, "#F0E442"),
+    "operation": ("o", 2200, "#E69F00"),
+    "output": ("h", 3900, "#8FD4B9"),
 }
 
 
@@ -29,7 +29,8 @@ def dataflow_graph(function: Callable[..., Any], *args: Any) -> nx.DiGraph:
 
     Returns:
         A directed graph. Nodes have `kind` ("input", "constant", "operation" or "output"), `label` and
-        `layer`: 0 for inputs and constants, else one more than the largest layer they need.
+        `layer`: 0 for inputs, else one more than the largest layer they need; a constant stands
+        right before the operation that needs it.
     """
     import jax
     import networkx as nx
@@ -68,6 +69,9 @@ def dataflow_graph(function: Callable[..., Any], *args: Any) -> nx.DiGraph:
         connect([variable], add("output", f"result\n{_kind_of(variable)}"))
     for layer, nodes in enumerate(nx.topological_generations(graph)):
         nx.set_node_attributes(graph, dict.fromkeys(nodes, layer), "layer")
+    for node, data in graph.nodes(data=True):
+        if data["kind"] == "constant" and graph.out_degree(node):
+            data["layer"] = min(graph.nodes[user]["layer"] for user in graph.successors(node)) - 1
     return graph
 
 
@@ -87,21 +91,26 @@ def dataflow(function: Callable[..., Any], *args: Any) -> DescribedFigure:
     import networkx as nx
 
     graph = dataflow_graph(function, *args)
-    layers = nx.get_node_attributes(graph, "layer").values()
-    deep, wide = 1 + max(layers), max(map(list(layers).count, layers))
-    place = nx.multipartite_layout(graph, subset_key="layer")
-    figure, axes = plt.subplots(figsize=(min(8.6, 1.9 * deep + 0.6), min(8.0, 1.1 * wide + 0.5)))
-    label = nx.get_node_attributes(graph, "label")
-    # Edges end at the rim of the largest shape, so they are drawn first for all nodes at once.
-    nx.draw_networkx_edges(graph, place, ax=axes, node_size=2600, arrowsize=14, edge_color="#444")
-    for kind, (shape, colour) in _STYLE.items():
-        nodes = [node for node, data in graph.nodes(data=True) if data["kind"] == kind]
-        nx.draw_networkx_nodes(
-            graph, place, nodes, ax=axes, node_size=2600, node_shape=shape, node_color=colour,
-            edgecolors="#222",
-        )  # fmt: skip
+    data = dict(graph.nodes(data=True))
+    layers = [node["layer"] for node in data.values()]
+    deep, wide = 1 + max(layers), max(map(layers.count, layers))
+    # From left to right, and in a layer from the top.
+    place, rank = {}, dict.fromkeys(layers, 0)
+    for name, node in data.items():
+        layer = node["layer"]
+        place[name] = (layer, (layers.count(layer) - 1) / 2 - rank[layer])
+        rank[layer] += 1
+    # A layer is 1.7 inches wide and a row one inch high, with room for the largest shape.
+    figure = plt.figure(figsize=(1.7 * deep, wide))
+    axes = figure.add_axes((0, 0, 1, 1), xlim=(-0.5, deep - 0.5), ylim=(-wide / 2, wide / 2))
+    sizes = [_STYLE[node["kind"]][1] for node in data.values()]
+    nx.draw_networkx_edges(graph, place, ax=axes, node_size=sizes, arrowsize=14, edge_color="#444")
+    for kind, (shape, size, colour) in _STYLE.items():
+        nodes = [name for name, node in data.items() if node["kind"] == kind]
+        look = {"node_shape": shape, "node_size": size, "node_color": colour, "edgecolors": "#222"}
+        nx.draw_networkx_nodes(graph, place, nodes, ax=axes, **look)
+    label = {name: node["label"] for name, node in data.items()}
     nx.draw_networkx_labels(graph, place, label, ax=axes, font_size=8)
-    axes.margins(0.2)
     axes.set_axis_off()
     arrows = ", ".join(f"{_word(label[a])} → {_word(label[b])}" for a, b in graph.edges)
     return described(figure, f"Dependency graph: {arrows}.")
@@ -122,7 +131,7 @@ def _argument_names(function: Callable[..., Any], args: tuple[Any, ...]) -> list
     bound = inspect.signature(function).bind(*args).arguments
     paths, _ = jax.tree_util.tree_flatten_with_path(dict(bound))
     # Leaves come sorted by key; a function's arguments come in its own order.
-    by_argument = {name: [] for name in bound}  # type: dict[str, list[str]]
+    by_argument: dict[str, list[str]] = {name: [] for name in bound}
     for (first, *rest), _leaf in paths:
         by_argument[first.key].append(first.key + jax.tree_util.keystr(tuple(rest)))
     return [name for names in by_argument.values() for name in names]

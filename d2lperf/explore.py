@@ -63,7 +63,7 @@ class Explorer:
     def _live(self, figure: str) -> str:
         values = html.escape(json.dumps(self.values))
         return (
-            f"<style>#{self._key} {{ display: none }}</style>"
+            f"<style>#{self._key} {{ display: none }} .d2lperf-explore img {{ max-width: 100% }}</style>"
             f'<figure class="d2lperf-explore" style="margin:0" data-values="{values}">'
             f"{figure}</figure>"
         )
@@ -73,8 +73,10 @@ class Explorer:
 
         static = f'<figure id="{self._key}" style="margin:0">{self._first}</figure>'
         plain = f"Picture with sliders: {', '.join(f'{k} = {v}' for k, v in self.values.items())}"
-        display({"text/plain": plain, "text/html": static}, raw=True)  # type: ignore[no-untyped-call]
-        display(self.box)  # type: ignore[no-untyped-call]
+        display({"text/plain": plain, "text/html": static}, raw=True)
+        # Without its text form, which exports would show below the static picture.
+        bundle = self.box._repr_mimebundle_() | {"text/plain": ""}
+        display(bundle, raw=True)
 
 
 def explore(draw: Callable[..., Picture], **sliders: Any) -> Explorer:
@@ -83,7 +85,8 @@ def explore(draw: Callable[..., Picture], **sliders: Any) -> Explorer:
     Args:
         draw: called with the values of all sliders by name, returns a `Picture`. Should take less
             than a tenth of a second, so that the picture follows the hand.
-        **sliders: for each argument of `draw` one of: `(low, high, start)` or
+        **sliders: for each argument of `draw` (a name that ends in `_us` or another unit is shown
+            with it) one of: `(low, high, start)` or
             `(low, high, start, step)` for a number (whole if all of them are), a bool for a box to
             tick, a list of values to choose from (the first one to begin with), or a widget.
 
@@ -96,10 +99,21 @@ def explore(draw: Callable[..., Picture], **sliders: Any) -> Explorer:
     return Explorer(draw, sliders)
 
 
+_UNITS = {"s": "s", "ms": "ms", "us": "µs", "ns": "ns", "bytes": "B"}
+
+
+def _label(name: str) -> str:
+    """Write `t1_us` as "t1 / µs" and `queue_depth` as "queue depth"."""
+    quantity, _, unit = name.rpartition("_")
+    if quantity and unit in _UNITS:
+        return f"{quantity} / {_UNITS[unit]}".replace("_", " ")
+    return name.replace("_", " ")
+
+
 def _slider(name: str, spec: Any) -> Widget:
     import ipywidgets
 
-    look: dict[str, Any] = {"description": name.replace("_", " "), "style": {"description_width": "5em"}}
+    look: dict[str, Any] = {"description": _label(name), "style": {"description_width": "5em"}}
     match spec:
         case ipywidgets.Widget():
             return spec

@@ -21,11 +21,11 @@ class Table:
 
     def __str__(self) -> str:
         lines = [self.header, *self.rows]
-        width = [max(len(line[i]) for line in lines) for i in range(len(self.header))]
-        text = [
-            "  ".join([line[0].ljust(width[0]), *(c.rjust(w) for c, w in zip(line[1:], width[1:]))])
-            for line in lines
-        ]
+        width = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        text = []
+        for name, *cells in lines:
+            padded = [cell.rjust(w) for cell, w in zip(cells, width[1:], strict=True)]
+            text.append("  ".join([name.ljust(width[0]), *padded]))
         return "\n".join([self.caption, *text] if self.caption else text)
 
     __repr__ = __str__

@@ -148,6 +148,9 @@ class TestNormalForm:
             ("no notebook", "expected a notebook"),
             ("[]", "expected a notebook"),
             ('{"nbformat": 3}', "expected notebook format 4, got 3"),
+            ('{"nbformat": 4}', "it has no list of cells"),
+            ('{"nbformat": 4, "cells": [{}]}', "expected cells with type, metadata and source"),
+            (notebook(cell("drawing", "x")), "expected a valid notebook"),
             (notebook(cell("code", "def f(:")), "my.ipynb: its code cannot be formatted"),
         ],
     )

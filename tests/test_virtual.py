@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import subprocess
 import sys
 
@@ -11,7 +12,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from d2lperf.virtual import Array, ClockLimit, Device, Machine, OutOfMemory, peek, pipeline
+from d2lperf.virtual import (
+    Array,
+    ClockLimit,
+    Device,
+    Machine,
+    OutOfMemory,
+    peek,
+    pipeline,
+    refuse_machines,
+)
 
 US = 1e-6
 micros = st.integers(0, 60)
@@ -289,15 +299,34 @@ def test_judges_can_look_at_a_result_without_leaving_a_trace():
         (lambda: Machine([]), "at least one device"),
         (lambda: Machine(1, dispatch_s=-1.0), "at least 0"),
         (lambda: Machine(1, notify_s=float("nan")), "at least 0"),
-        (lambda: Device("x", depth=0), "at least 1"),
+        (lambda: Machine(1, depth=0), "at least 1"),
+        (lambda: Machine(1, depth=2.5), "whole number"),
         (lambda: Device("x", speed=0), "positive"),
         (lambda: pipeline(0, 1, 1), "n must be at least 1"),
     ],
-    ids=range(6),
+    ids=range(7),
 )
 def test_nonsense_is_refused_with_a_reason(make, words):
     with pytest.raises(ValueError, match=words):
         make()
+
+
+def test_an_endless_queue_can_be_asked_for_in_two_ways():
+    none, endless = (pipeline(40, 1e-6, 5e-6, depth=depth) for depth in (None, math.inf))
+    assert list(none.log) == list(endless.log)
+
+
+def test_machines_can_be_refused_for_a_while():
+    with refuse_machines("not now"), pytest.raises(RuntimeError, match="not now"):
+        pipeline(1, 1e-6, 1e-6)
+    assert pipeline(1, 1e-6, 1e-6).now_ns == 2000
+
+
+def test_calls_can_be_numbered():
+    machine = Machine(1)
+    op = machine.op(np.square, cost_s=US, name="step", numbered=True)
+    op(op(2.0))
+    assert [e.name for e in machine.log.select(category="run")] == ["step 0", "step 1"]
 
 
 def test_the_virtual_clock_needs_no_jax():

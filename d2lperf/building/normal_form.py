@@ -45,6 +45,11 @@ def normal_form(text: str, *, path: Path | None = None, name: str = "notebook.ip
         NotebookError: it is not a notebook of format 4, or its code has a syntax error.
     """
     notebook = _normalise(read(text, name=name))
+    try:
+        nbformat.validate(notebook)
+    except nbformat.ValidationError as error:
+        reason = str(error).splitlines()[0]
+        raise NotebookError(f"{name}: expected a valid notebook: {reason}") from error
     formatted = _format_code(_write(notebook), path=path or Path("notebook.ipynb"), name=name)
     return _write(_normalise(read(formatted, name=name)))
 
@@ -60,11 +65,15 @@ def read(text: str, *, name: str = "notebook.ipynb") -> nbformat.NotebookNode:
         major = notebook.get("nbformat")
     except (json.JSONDecodeError, AttributeError) as error:
         raise NotebookError(f"{name}: expected a notebook, but it is not one: {error}") from error
+    if major == 4 and not isinstance(notebook.get("cells"), list):
+        raise NotebookError(f"{name}: expected a notebook, but it has no list of cells")
     if major != 4:
         raise NotebookError(
             f"{name}: expected notebook format 4, got {major}: open it in JupyterLab and save it"
         )
     for cell in notebook.cells:
+        if not {"cell_type", "metadata", "source"} <= cell.keys():
+            raise NotebookError(f"{name}: expected cells with type, metadata and source")
         if isinstance(cell.source, list):
             cell.source = "".join(cell.source)
     return notebook
@@ -100,7 +109,7 @@ def _ids(cells: list[nbformat.NotebookNode]) -> list[str]:
     repeated: Counter[str] = Counter()
     chosen = []
     for cell, grade_id in zip(cells, graded, strict=True):
-        if _is_valid(grade_id):
+        if _is_valid(grade_id) and grade_id not in chosen:
             chosen.append(grade_id)
             continue
         identity = cell.get("id")
@@ -125,7 +134,7 @@ def _write(notebook: nbformat.NotebookNode) -> str:
 
 
 def _format_code(text: str, *, path: Path, name: str) -> str:
-    command = [find_ruff(), "format", "--quiet", "--stdin-filename", str(path), "-"]
+    command = [find_ruff(), "format", "--stdin-filename", str(path), "-"]
     done = subprocess.run(command, input=text, capture_output=True, encoding="utf-8", check=False)
     if done.returncode:
         reason = done.stderr.strip().removeprefix("error: ").replace(str(path), name)

@@ -13,7 +13,7 @@ from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Any
 
-from d2lperf.virtual import ClockLimit, OutOfMemory
+from d2lperf.virtual import ClockLimit, OutOfMemory, refuse_machines
 
 TIME_LIMIT_S = 20.0
 """Wall-clock seconds that one call may take; a hundred times what a slow right answer needs."""
@@ -36,29 +36,22 @@ class Answer:
     Anything that calls functions elsewhere (in another process, say) can stand in its place, if it has `call`.
 
     Args:
-        answer: a function, or a mapping of names to functions.
-        parts: the names that a mapping must have; empty for a function.
+        answer: a function, or a dictionary of functions where the exercise asks for several.
+        parts: the names in that dictionary; empty for a single function.
 
     Raises:
-        StudentError: not a function, or a mapping without the functions that the exercise asks for.
+        StudentError: neither a function nor, with parts, a dictionary.
     """
 
     def __init__(self, answer: Any, parts: tuple[str, ...] = ()) -> None:
-        self._functions: Mapping[str, Any] = answer if parts and isinstance(answer, dict) else {}
-        if parts:
-            missing = [name for name in parts if not callable(self._functions.get(name))]
-            if missing:
-                raise StudentError(
-                    "missing",
-                    f"Hand in a dictionary with the functions {', '.join(parts)}; missing: {', '.join(missing)}.",
-                )
-        elif callable(answer):
-            self._functions = {"": answer}
-        else:
+        if parts and not isinstance(answer, dict):
+            raise StudentError("missing", f"Hand in a dictionary with {', '.join(parts)}.")
+        if not parts and not callable(answer):
             raise StudentError(
                 "missing",
                 f"Hand in the function itself, not {_kind(answer)}: write its name without brackets.",
             )
+        self._functions: Mapping[str, Any] = answer if parts else {"": answer}
         self._printed = io.StringIO()
 
     @property
@@ -74,8 +67,13 @@ class Answer:
         Raises:
             StudentError: it raised, ran out of time or memory, or is still the stub.
         """
+        function = self._functions.get(part)
+        if not callable(function):
+            if function is not None and not args:
+                return function
+            raise StudentError("missing", f"Your dictionary has no function for {part!r}.")
         with _guarded(self._printed):
-            return self._functions[part](*args)
+            return function(*args)
 
 
 @contextmanager
@@ -88,6 +86,9 @@ def _guarded(printed: io.StringIO) -> Iterator[None]:
             redirect_stderr(printed),
             warnings.catch_warnings(),
             time_limit(TIME_LIMIT_S),
+            refuse_machines(
+                "while it is checked, an answer may not run a virtual machine of its own"
+            ),
         ):
             warnings.simplefilter("always")
             warnings.showwarning = _show_in(printed)

@@ -33,10 +33,12 @@ class Case:
 
     `kind` names the family it belongs to; `data` is plain data (numbers, strings, containers of
     these), from which the exercise builds what the answer is called with, virtual machines included.
+    `label` says in words which case it is, where an error alone would not tell: "with one batch".
     """
 
     kind: str
     data: Mapping[str, Any] = field(default_factory=dict)
+    label: str = ""
 
 
 @dataclass(frozen=True)

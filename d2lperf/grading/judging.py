@@ -114,6 +114,8 @@ def _observe(exercise: Exercise, student: Answer, case: Case) -> Any:
     try:
         return exercise.observe(student, case)
     except StudentError as error:
+        if case.label and error.status != "missing":
+            return StudentError(error.status, f"{case.label}: {error.message}")
         return error
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+from collections.abc import Iterator
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -15,9 +16,9 @@ MARKS = {"ok": "✓", "not judged": "–"}
 def as_text(result: Result) -> str:
     """Return the result as lines of plain text."""
     lines = [f"{result.exercise.title}: {_score(result)}"]
-    for finding in result.findings:
+    for finding, words in _all_words(result):
         lines.append(f" {_mark(finding)} {finding.criterion.sentence} [{_points(finding)}]")
-        lines += [f"     {line}" for line in _words(finding)]
+        lines += [f"     {line}" for line in words]
     if result.printed:
         lines += ["Your code printed:", *(f"  | {line}" for line in result.printed.splitlines())]
     return "\n".join(lines)
@@ -25,7 +26,7 @@ def as_text(result: Result) -> str:
 
 def as_html(result: Result) -> str:
     """Return the result as one HTML box, without scripts, readable in light and dark themes."""
-    rows = "".join(_row(finding) for finding in result.findings)
+    rows = "".join(_row(finding, words) for finding, words in _all_words(result))
     state = "ok" if result.status == "ok" else "open"
     title, score, picture = html.escape(result.exercise.title), _score(result), result.picture
     parts = [f"<p><b>{title}</b> <span>{score}</span></p><table><tbody>{rows}</tbody></table>"]
@@ -42,14 +43,23 @@ def as_html(result: Result) -> str:
     )
 
 
-def _row(finding: Finding) -> str:
-    words = "".join(f"<div>{html.escape(line)}</div>" for line in _words(finding))
+def _row(finding: Finding, lines: list[str]) -> str:
+    words = "".join(f"<div>{html.escape(line)}</div>" for line in lines)
     spoken = {"✓": "holds", "✗": "does not hold", "–": "not judged"}[_mark(finding)]
     return (
         f'<tr data-status="{finding.status}" data-criterion="{html.escape(finding.criterion.key)}">'
         f'<td><span role="img" aria-label="{spoken}">{_mark(finding)}</span></td>'
         f"<td>{html.escape(finding.criterion.sentence)}{words}</td><td>{_points(finding)}</td></tr>"
     )
+
+
+def _all_words(result: Result) -> Iterator[tuple[Finding, list[str]]]:
+    """Yield each finding with its words; what was said already is not said again."""
+    said: list[list[str]] = []
+    for finding in result.findings:
+        words = _words(finding)
+        yield finding, ["as above"] if words in said else words
+        said.extend([words] if words else [])
 
 
 def _words(finding: Finding) -> list[str]:

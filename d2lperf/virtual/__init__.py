@@ -1,9 +1,18 @@
 """The virtual clock: a deterministic machine with a host, devices, bounded queues and memory budgets."""
 
 from d2lperf.virtual.handle import Array, peek
-from d2lperf.virtual.machine import ClockLimit, Machine
+from d2lperf.virtual.machine import ClockLimit, Machine, refuse_machines
 from d2lperf.virtual.memory import OutOfMemory
 from d2lperf.virtual.pipeline import pipeline
 from d2lperf.virtual.queue import Device
 
-__all__ = ["Array", "ClockLimit", "Device", "Machine", "OutOfMemory", "peek", "pipeline"]
+__all__ = [
+    "Array",
+    "ClockLimit",
+    "Device",
+    "Machine",
+    "OutOfMemory",
+    "peek",
+    "pipeline",
+    "refuse_machines",
+]

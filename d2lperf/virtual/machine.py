@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from itertools import count
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -18,6 +22,19 @@ HOST = "host"
 
 class ClockLimit(RuntimeError):
     """A program did more on a virtual machine than anybody would want to look at."""
+
+
+_refused: ContextVar[str] = ContextVar("refused", default="")
+
+
+@contextmanager
+def refuse_machines(reason: str) -> Iterator[None]:
+    """Let nobody make a machine in this block; whoever tries gets a `RuntimeError` with the reason."""
+    token = _refused.set(reason)
+    try:
+        yield
+    finally:
+        _refused.reset(token)
 
 
 def to_ns(seconds: float) -> int:
@@ -45,7 +62,8 @@ class Machine:
         devices: how many, or what they are; a number gives `device:0`, `device:1`, … of speed 1.
         dispatch_s: host time for handing over one operation, in seconds.
         notify_s: from the end of an operation until the host can know, in seconds.
-        depth: queue depth of devices given by number; `None` for no limit.
+        depth: computations that may be in flight on each device; the host waits before it dispatches
+            one more. JAX's own limit is 32; `None` or `math.inf` for no limit.
         budget_bytes: memory of each device given by number; `None` for no limit.
         poll_s: host time that one `is_ready()` costs, in seconds.
         elementwise_s: device time of Python operators on handles, in seconds.
@@ -59,19 +77,19 @@ class Machine:
         *,
         dispatch_s: float = 10e-6,
         notify_s: float = 0.0,
-        depth: int | None = 32,
+        depth: float | None = 32,
         budget_bytes: int | None = None,
         poll_s: float = 1e-6,
         elementwise_s: float = 5e-6,
         perturb: Callable[[str, int], int] | None = None,
         max_events: int = 200_000,
     ) -> None:
+        if _refused.get():
+            raise RuntimeError(_refused.get())
         if isinstance(devices, int):
-            devices = [
-                Device(f"device:{i}", depth=depth, budget_bytes=budget_bytes)
-                for i in range(devices)
-            ]
-        self._queues = {device: Queue(device) for device in devices}
+            devices = [Device(f"device:{i}", budget_bytes=budget_bytes) for i in range(devices)]
+        places = _places(depth)
+        self._queues = {device: Queue(device, places) for device in devices}
         if not self._queues:
             raise ValueError("a machine needs at least one device")
         self.log = EventLog()
@@ -115,6 +133,7 @@ class Machine:
         inline: bool = False,
         workspace_bytes: int = 0,
         compile_s: float = 0.0,
+        numbered: bool = False,
     ) -> Callable[..., Any]:
         """Return `function` as an operation of this machine, called like a jitted function.
 
@@ -127,9 +146,10 @@ class Machine:
             inline: the host computes it itself when its arguments are ready, as XLA's CPU client does with small work.
             workspace_bytes: memory beside arguments and results, from issue to the end.
             compile_s: host time of the first call for each combination of argument shapes and types.
+            numbered: call the first call "name 0", the next one "name 1", and so on.
         """
         label = name or str(getattr(function, "__name__", "operation"))
-        home, compiled = device, set[Any]()
+        home, compiled, calls = device, set[Any](), count()
 
         def call(*args: Any, device: Device | None = None) -> Any:
             where = self._place(label, args, device or home)
@@ -138,7 +158,8 @@ class Machine:
                 compiled.add((where, key))
                 self._spend(to_ns(compile_s), "compile", f"compile {label}")
             seconds = cost_s(*args) if callable(cost_s) else cost_s
-            return self._issue(label, function, args, where, seconds, inline, workspace_bytes)
+            bar = f"{label} {next(calls)}" if numbered else label
+            return self._issue(bar, function, args, where, seconds, inline, workspace_bytes)
 
         call.__name__ = call.__qualname__ = label
         return call
@@ -247,6 +268,16 @@ class Machine:
                 f"the program did more than {self._max_events} things on the virtual machine: does its loop end?"
             )
         self.log.add(start_ns, end_ns - start_ns, lane=lane, name=name, category=category, op=op)
+
+
+def _places(depth: float | None) -> int | None:
+    if depth is None or depth == inf:
+        return None
+    if depth < 1 or depth != int(depth):
+        raise ValueError(
+            f"depth must be a whole number of at least 1, not {depth}; None means no limit"
+        )
+    return int(depth)
 
 
 def _frozen(leaf: Any) -> np.ndarray:

@@ -13,7 +13,7 @@ def pipeline(
     t2_s: float,
     t3_s: float = 0.0,
     *,
-    depth: int | None = 32,
+    depth: float | None = 32,
     barrier_every: int = 0,
 ) -> Machine:
     """Run `n` operations one after another on a fresh virtual machine, wait for the end and return the machine.
@@ -23,7 +23,7 @@ def pipeline(
         t1_s: host time for dispatching one, in seconds.
         t2_s: device time for running one, in seconds.
         t3_s: from the end of one until the host can know, in seconds.
-        depth: operations that may be in flight; `None` for no limit.
+        depth: operations that may be in flight; `None` or `math.inf` for no limit.
         barrier_every: wait for the result after every so many operations; 0 waits at the end only.
 
     Returns:

@@ -15,32 +15,32 @@ class Device:
     Attributes:
         name: lane in pictures, such as `gpu:0`.
         speed: operations take their stated cost divided by this.
-        depth: computations that may be in flight; the host waits before it dispatches one more. JAX's own limit is 32.
         budget_bytes: memory; `None` for no limit.
     """
 
     name: str
     speed: float = 1.0
-    depth: int | None = 32
     budget_bytes: int | None = None
 
     def __post_init__(self) -> None:
         if self.speed <= 0:
             raise ValueError(f"{self.name}: speed must be positive, not {self.speed}")
-        if self.depth is not None and self.depth < 1:
-            raise ValueError(
-                f"{self.name}: depth must be at least 1, not {self.depth}; None means no limit"
-            )
 
     def __str__(self) -> str:
         return self.name
 
 
 class Queue:
-    """State of one device: what is in flight and when it will be idle again."""
+    """State of one device: what is in flight and when it will be idle again.
 
-    def __init__(self, device: Device) -> None:
+    Args:
+        device: whose queue it is.
+        depth: computations that may be in flight; `None` for no limit.
+    """
+
+    def __init__(self, device: Device, depth: int | None) -> None:
         self.device = device
+        self.depth = depth
         self.ledger = Ledger(device.name, device.budget_bytes)
         self.idle_from_ns = 0
         self._noticed_ns: deque[int] = deque()
@@ -49,10 +49,9 @@ class Queue:
         """Return when the host may dispatch one more computation, `now_ns` at the earliest."""
         while self._noticed_ns and self._noticed_ns[0] <= now_ns:
             self._noticed_ns.popleft()
-        depth = self.device.depth
-        if depth is None or len(self._noticed_ns) < depth:
+        if self.depth is None or len(self._noticed_ns) < self.depth:
             return now_ns
-        return self._noticed_ns[len(self._noticed_ns) - depth]
+        return self._noticed_ns[len(self._noticed_ns) - self.depth]
 
     def run(self, earliest_ns: int, cost_ns: int, notify_ns: int) -> tuple[int, int]:
         """Append a computation and return its start and end; the host notices the end `notify_ns` later."""

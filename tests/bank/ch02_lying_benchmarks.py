@@ -161,6 +161,7 @@ add(
     | {"d": waits_for_the_last_of_each},
 )
 add(__name__, "d_in_its_own_order", RIGHT | {"d": d_in_its_own_order})
+add(__name__, "diagnosis_as_a_dictionary", RIGHT | {"diagnosis": diagnosis()})
 add(__name__, "order_of_letters_does_not_matter", dict(reversed(RIGHT.items())))
 
 for name, answer, loses, says in (
@@ -168,12 +169,15 @@ for name, answer, loses, says in (
     ("b_as_it_was", {"b": compiles}, {"b"}, "first call compiles"),
     ("c_as_it_was", {"c": same_input}, {"c"}, "answered from memory"),
     ("d_as_it_was", {"d": last_only}, {"d"}, "still running"),
-    ("e_as_it_was", {"e": wrong_device}, {"e"}, "still running on gpu:0"),
+    ("e_as_it_was", {"e": wrong_device}, {"e"}, "still running on device:1"),
     ("a_waits_each_time", {"a": waits_each_time}, {"a"}, "waits after every call"),
     ("e_waits_each_time", {"e": e_waits_each_time}, {"e"}, "waits after every call"),
     ("c_makes_inputs_inside", {"c": inputs_inside}, {"c"}, "before the clock starts"),
     ("a_total", {"a": total}, {"a"}, "divide by their number"),
-    ("e_measures_the_first", {"e": on_first}, {"e"}, "still running on gpu:0"),
+    ("e_measures_the_first", {"e": on_first}, {"e"}, "nothing runs on device:1"),
+    ("b_in_microseconds", {"b": lambda *a: 1e6 * on_first(*a)}, {"b"}, "in microseconds"),
+    ("a_left_out", {"a": None}, {"a"}, "no function for 'a'"),
+    ("diagnosis_without_f", {"diagnosis": {"a": "no barrier"}}, {"diagnosis"}, "missing: b, c"),
     ("a_untouched", {"a": stub}, {"a"}, "no answer yet"),
     (
         "honest_one_blamed",

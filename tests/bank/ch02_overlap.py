@@ -5,7 +5,7 @@ import numpy as np
 
 from bank import correct, wrong
 
-ALL = {"values", "at_most_two", "overlap", "drained"}
+ALL = {"values", "at_most_two", "overlap", "both", "drained"}
 
 
 @correct
@@ -67,7 +67,7 @@ def loads_one_ahead(step, params, batches):
     return params.block_until_ready()
 
 
-@wrong(loses={"overlap"}, says="one at a time")
+@wrong(loses={"overlap", "both"}, says="one at a time")
 def synchronous(step, params, batches):
     for batch in batches:
         params, loss = step(params, batch)
@@ -75,7 +75,7 @@ def synchronous(step, params, batches):
     return params
 
 
-@wrong(loses={"overlap"}, says="What waited here was float()")
+@wrong(loses={"overlap", "both"}, says="What waited here was float()")
 def reads_every_loss(step, params, batches):
     total = 0.0
     for batch in batches:
@@ -84,21 +84,21 @@ def reads_every_loss(step, params, batches):
     return params
 
 
-@wrong(loses={"at_most_two", "drained"}, says="Nothing in your loop waits")
+@wrong(loses={"at_most_two", "both", "drained"}, says="Nothing in your loop waits")
 def never_waits(step, params, batches):
     for batch in batches:
         params, _ = step(params, batch)
     return params
 
 
-@wrong(loses={"at_most_two"}, says="two are allowed")
+@wrong(loses={"at_most_two", "both"}, says="two are allowed")
 def waits_at_the_end(step, params, batches):
     for batch in batches:
         params, _ = step(params, batch)
     return jax.block_until_ready(params)
 
 
-@wrong(loses={"at_most_two"}, says="Wait for the result of the step before last")
+@wrong(loses={"at_most_two", "both"}, says="Wait for the result of the step before last")
 def three_in_flight(step, params, batches):
     in_flight = deque()
     for batch in batches:
@@ -120,7 +120,7 @@ def not_drained(step, params, batches):
     return params
 
 
-@wrong(loses={"overlap"}, says="one by one")
+@wrong(loses={"overlap", "both"}, says="one by one")
 def loads_everything_first(step, params, batches):
     return previous_loss(step, params, list(batches))
 
@@ -154,6 +154,16 @@ def returns_a_pair(step, params, batches):
     for batch in batches:
         params, loss = step(params, batch)
     return params, loss
+
+
+@wrong(loses=ALL, says="with 1 batch: TypeError")
+def needs_two_batches(step, params, batches):
+    previous = None
+    for batch in batches:
+        if previous is not None:
+            earlier = previous
+        params, previous = step(params, batch)
+    return params if "earlier" in locals() else None + 1
 
 
 @wrong(loses=ALL, says="ZeroDivisionError")

@@ -39,7 +39,7 @@ def least_of_each(run, clock):
     return max(range(1, 50), key=lambda i: least[i] / least[i - 1])
 
 
-@wrong(loses={"noisy"}, says="repeat the experiment")
+@wrong(loses={"noisy"}, says="repeat the row")
 def first_slow_one(run, clock):
     times = times_of_dispatches(run, clock, 1500)
     return next(i for i, t in enumerate(times) if t > 10 * min(times))
@@ -75,6 +75,46 @@ def does_not_wait_before(run, clock):
 @wrong(loses=ALL, says="")
 def knows_jax(run, clock):
     return 32
+
+
+@wrong(loses=ALL, says="did your search find no slow dispatch")
+def finds_nothing(run, clock):
+    for i, t in enumerate(times_of_dispatches(run, clock, 1500)):
+        if t > 1e3:
+            return i
+    return None
+
+
+@wrong(loses=ALL, says="the queue never fills")
+def products_shorter_than_a_dispatch(run, clock):
+    rounds = [times_of_dispatches(run, clock, 60) for _ in range(5)]
+    typical = [median(column) for column in zip(*rounds, strict=True)]
+    return typical.index(max(typical)) + 100
+
+
+@wrong(loses=ALL, says="your own earlier row")
+def rows_without_a_wait_between(run, clock):
+    rounds = []
+    for _ in range(5):
+        times = []
+        for _ in range(60):
+            start = clock()
+            run(1500)
+            times.append(clock() - start)
+        rounds.append(times)
+    typical = [median(column) for column in zip(*rounds, strict=True)]
+    return next(i for i, t in enumerate(typical) if t > 0.5 * max(typical))
+
+
+@correct
+def counts_what_is_in_flight(run, clock):
+    run(2048).block_until_ready()
+    results = []
+    while True:
+        before = clock()
+        results.append(run(2048))
+        if clock() - before > 0.08:
+            return len(results) - 1
 
 
 @wrong(loses=ALL, says="never ran anything")

@@ -1,6 +1,7 @@
 from collections import deque
 
 import jax
+import numpy as np
 
 from bank import correct, wrong
 
@@ -42,7 +43,7 @@ def split_by_speed_and_poll(work, batches, devices):
                 i = todo[device].popleft()
                 results[i] = work(batches[i], device)
                 running[device].append(results[i])
-    return [float(result) for result in results]
+    return np.array([float(result) for result in results])
 
 
 @correct
@@ -59,6 +60,33 @@ def plan_then_run(work, batches, devices):
         mine[device].append(result)
         results.append(result)
     return jax.block_until_ready(results)
+
+
+@wrong(loses={"near"}, says="alone")
+def free_first(work, batches, devices):
+    slow, fast = sorted(devices, key=lambda d: d.speed)
+    free = {slow: 0.0, fast: 0.0}
+    mine = {slow: [], fast: []}
+    results = []
+    for batch in batches:
+        device = min(free, key=free.get)
+        free[device] += 1 / device.speed
+        if len(mine[device]) >= 2:
+            mine[device][-2].block_until_ready()
+        results.append(work(batch, device))
+        mine[device].append(results[-1])
+    return results
+
+
+@wrong(loses={"together", "near"}, says="too few for its speed")
+def almost_only_the_gpu(work, batches, devices):
+    slow, fast = sorted(devices, key=lambda d: d.speed)
+    results = []
+    for i, batch in enumerate(batches):
+        if i >= 2:
+            results[i - 2].block_until_ready()
+        results.append(work(batch, slow if i == 0 else fast))
+    return results
 
 
 @wrong(loses={"together", "near"}, says="never work at the same time")
@@ -103,7 +131,9 @@ def rounds_with_a_barrier(work, batches, devices):
     for batch in batches:
         this_round = [work(batch, slow)]
         for _ in range(int(fast.speed)):
-            this_round.append(work(next(batches), fast))
+            batch = next(batches, None)
+            if batch is not None:
+                this_round.append(work(batch, fast))
         results += jax.block_until_ready(this_round)
     return results
 

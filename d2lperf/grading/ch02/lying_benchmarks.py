@@ -26,6 +26,9 @@ FAULTS = {
 }
 """What is the matter with each benchmark of the notebook."""
 
+LABELS = (*FAULTS.values(), "inputs made inside", "one call too many", "too few calls")
+"""What one may say of a benchmark; some of it is true of none."""
+
 SUBJECTS = {"a": (0,), "b": (0,), "c": (0,), "d": (0, 1), "e": (1,)}
 """Which of the two devices each benchmark claims to measure."""
 
@@ -39,6 +42,7 @@ class Seen:
     truth_s: float
     data: Any
     machine: Machine | None
+    left_running: tuple[str, ...] = ()
 
 
 def cases(rng: np.random.Generator, instances: int) -> Iterator[Case]:
@@ -61,7 +65,9 @@ def cases(rng: np.random.Generator, instances: int) -> Iterator[Case]:
 def build(data: Any) -> tuple[Machine, list[Callable[[Any], Any]], Callable[[], np.ndarray]]:
     """Return a fresh machine, the function under test on each device, and a source of new inputs."""
     machine = Machine(
-        [Device("cpu:0", speed=data["speed"]), Device("gpu:0")], dispatch_s=20e-6, notify_s=10e-6
+        [Device("device:0", speed=data["speed"]), Device("device:1")],
+        dispatch_s=20e-6,
+        notify_s=10e-6,
     )
     drawn = np.random.default_rng(0)
 
@@ -114,8 +120,17 @@ def observe(answer: Answer, case: Case) -> Seen:
     if case.kind == "diagnosis":
         return Seen("diagnosis", answer.call(part="diagnosis"), 0.0, {}, None)
     machine, functions, fresh = build(case.data)
-    said = answer.call(functions, fresh, machine.perf_counter, case.data["n"], part=case.kind)
-    return Seen(case.kind, said, truth(case.kind, case.data), case.data, machine)
+    stopped_ns = 0
+
+    def clock() -> float:
+        nonlocal stopped_ns
+        stopped_ns = machine.now_ns
+        return machine.perf_counter()
+
+    said = answer.call(functions, fresh, clock, case.data["n"], part=case.kind)
+    left = {e.lane for e in machine.log.select(category="run") if e.end_ns > stopped_ns}
+    lanes = tuple(sorted(left))
+    return Seen(case.kind, said, truth(case.kind, case.data), case.data, machine, lanes)
 
 
 def test(seen: Seen) -> None:
@@ -129,57 +144,73 @@ def test(seen: Seen) -> None:
 
 def _diagnose(got: float, seen: Seen) -> str:
     assert seen.machine is not None
-    n, log = seen.data["n"], seen.machine.log
-    runs = log.select(category="run", name="f")
+    n, want, log = seen.data["n"], seen.truth_s, seen.machine.log
+    runs = log.select(category="run")
     if not runs:
         return "It never calls the function that it should measure."
-    if close(got, n * seen.truth_s, rtol=TOLERANCE):
-        return "This is the time of all calls together; divide by their number."
+    lanes = [seen.machine.devices[i].name for i in SUBJECTS[seen.name]]
+    used = {run.lane for run in runs[-n:]}
+    if not set(lanes) <= used:
+        return f"In the timed part, nothing runs on {' and '.join(sorted({*lanes} - used))}."
+    for factor, words in (
+        (n, "This is the time of all calls together; divide by their number."),
+        (1e3, "This is in milliseconds; give seconds."),
+        (1e6, "This is in microseconds; give seconds."),
+        ((n + 1) / n, "The time of n + 1 calls is divided by n."),
+    ):
+        if close(got, factor * want, rtol=TOLERANCE):
+            return words
     if close(got, truth(seen.name, seen.data, barrier="none"), rtol=TOLERANCE):
         return "This is the time of dispatching. Wait for the results before you stop the clock."
     if close(got, truth(seen.name, seen.data, barrier="each"), rtol=TOLERANCE):
-        return "It waits after every call: that measures one call at a time, not calls that follow each other."
-    if got > seen.truth_s + 0.5e-6 * seen.data["compile_us"] / n:
-        return "The first call compiles, and it is inside the timed part: call once before, and wait for that, too."
-    if any(e.duration_ns < 2000 for e in runs):
+        return (
+            "It waits after every call: that measures one call at a time, not calls that follow "
+            "each other."
+        )
+    if want + 0.5e-6 * seen.data["compile_us"] / n < got:
+        return (
+            "The first call compiles, and it is inside the timed part: call once before, and wait "
+            "for that, too."
+        )
+    if any(run.duration_ns < 2000 for run in runs):
         return (
             "A call with the same input as the call before is answered from memory on this "
-            "machine: give every call its own."
-        )
-    if got < seen.truth_s:
-        names = [seen.machine.devices[i].name for i in SUBJECTS[seen.name]]
-        return (
-            f"Too short: work was still running on {' and '.join(names)} when the clock was "
-            "stopped. Wait for all results."
+            "machine: give every call an input of its own."
         )
     timed = [e for e in log.select(name="make an input") if e.start_ns > runs[0].start_ns]
-    if len(timed) > 1:
+    if len(timed) > 1 and got > want:
         return (
-            f"Making an input takes the host {format_seconds(timed[0].duration_ns / 1e9)}; "
-            "make all of them before the clock starts."
+            f"Making an input takes the host {format_seconds(timed[0].duration_ns / 1e9)}; make all "
+            "of them before the clock starts."
         )
-    return (
-        "Too long: something else is inside the timed part, or work from before was still running."
-    )
+    if seen.left_running:
+        return (
+            f"Work was still running on {' and '.join(seen.left_running)} when the clock was "
+            "stopped. Wait for all results."
+        )
+    if len(runs) > 2 * n:
+        return f"It makes {len(runs)} calls. Measure one row of exactly n = {n}, as the text says."
+    if got < want:
+        return "Too short: is all work of the n calls inside the timed part?"
+    return "Too long: something else is timed, too, or work from before was still running."
 
 
 def test_diagnosis(seen: Seen) -> None:
     """Every fault is called by its name."""
     answer = seen.answer
     if not isinstance(answer, dict):
-        raise Wrong(
-            "diagnosis should return a dictionary: letter → fault.", got=type(answer).__name__
-        )
-    unknown = sorted({str(v) for v in answer.values()} - set(FAULTS.values()))
+        raise Wrong("diagnosis should be a dictionary: letter → fault.", got=type(answer).__name__)
+    missing = [letter for letter in FAULTS if letter not in answer]
+    if missing:
+        raise Wrong(f"The keys are the letters a to f; missing: {', '.join(missing)}.")
+    unknown = sorted({str(label) for label in answer.values()} - set(LABELS))
     if unknown:
-        raise Wrong(
-            f"Unknown: {', '.join(unknown)}. Choose from: {', '.join(sorted(FAULTS.values()))}."
-        )
-    wrong = [name for name in FAULTS if answer.get(name) != FAULTS[name]]
+        raise Wrong(f"Unknown: {', '.join(unknown)}. Choose from: {', '.join(sorted(LABELS))}.")
+    wrong = [letter for letter in FAULTS if answer[letter] != FAULTS[letter]]
     if wrong:
         raise Wrong(
-            f"{len(FAULTS) - len(wrong)} of {len(FAULTS)} are right. Look again at {wrong[0]}: "
-            "what is inside the timed part that should not be, or missing that should be?"
+            f"{len(FAULTS) - len(wrong)} of {len(FAULTS)} are right. Look again at {wrong[0]}: what "
+            "is inside the timed part that should not be, or missing that should be?"
         )
 
 

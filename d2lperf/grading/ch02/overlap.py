@@ -38,12 +38,12 @@ class Seen:
     @property
     def dispatches(self) -> list[Event]:
         """Dispatch of each step, on the host."""
-        return self.machine.log.select(category="dispatch", name="step")
+        return [e for e in self.machine.log.select(category="dispatch") if "step" in e.name]
 
     @property
     def runs(self) -> list[Event]:
         """Execution of each step, on the device."""
-        return self.machine.log.select(category="run", name="step")
+        return [e for e in self.machine.log.select(category="run") if "step" in e.name]
 
 
 def cases(rng: np.random.Generator, instances: int) -> Iterator[Case]:
@@ -61,6 +61,7 @@ def cases(rng: np.random.Generator, instances: int) -> Iterator[Case]:
                 "batches": rng.normal(size=(n, 4, 3)).round(3).tolist(),
                 "params": rng.normal(size=3).round(3).tolist(),
             },
+            f"with {n} batch{'es' if n > 1 else ''}",
         )
 
 
@@ -96,7 +97,7 @@ def observe(answer: Answer, case: Case) -> Seen:
             machine.host_work(us * 1e-6, name="load")
             yield batch.copy()
 
-    step = machine.op(compute, cost_s=cost, name="step")
+    step = machine.op(compute, cost_s=cost, name="step", numbered=True)
     params = machine.op(np.copy, cost_s=0.0, name="params")(start)
     returned = answer.call(step, params, load())
     seen.returned_ns = machine.now_ns
@@ -153,7 +154,7 @@ def test_overlap(seen: Seen) -> None:
         if dispatch.start_ns >= run.end_ns:
             raise Wrong(
                 f"Batch {t + 1} was dispatched only after batch {t} had finished: that is one at a time. "
-                "Wait for the step before, after you have dispatched the next one."
+                "Where does your loop wait, and what could be dispatched before it does?"
                 + (_culprit(seen, run) or "")
             )
         if t and load.start_ns < seen.dispatches[t - 1].start_ns:
@@ -162,6 +163,12 @@ def test_overlap(seen: Seen) -> None:
                 "dispatched: loading does not overlap with "
                 "computing then, and all loaded batches occupy memory. Take batches from the iterator one by one."
             )
+
+
+def test_both(seen: Seen) -> None:
+    """Neither too few in flight nor too many."""
+    test_at_most_two(seen)
+    test_overlap(seen)
 
 
 def test_drained(seen: Seen) -> None:
@@ -209,16 +216,23 @@ EXERCISE = Exercise(
         ),
         Criterion(
             "at_most_two",
-            2,
+            1,
             "Batch t is finished before the step on batch t + 2 is dispatched.",
             test_at_most_two,
             needs=("values",),
         ),
         Criterion(
             "overlap",
-            2,
+            1,
             "Batch t + 1 is loaded and dispatched while batch t is still running.",
             test_overlap,
+            needs=("values",),
+        ),
+        Criterion(
+            "both",
+            2,
+            "Both at once: two batches overlap, never three.",
+            test_both,
             needs=("values",),
         ),
         Criterion(

@@ -70,12 +70,16 @@ def test(seen: Seen) -> None:
     if close(got, want):
         return
     message = next((words for value, words in _mistakes(seen) if close(got, value)), None)
+    if message is None:
+        times = ", ".join(f"{t * 1e6:.0f}e-6" for t in (seen.t1, seen.t2, seen.t3))
+        depth = "math.inf" if seen.depth == inf else f"{seen.depth}"
+        message = f"look at picture(virtual.pipeline({seen.n}, {times}, depth={depth}).log)."
     situation = (
         f"n={seen.n}, t1={format_seconds(seen.t1)}, t2={format_seconds(seen.t2)}, "
         f"t3={format_seconds(seen.t3)}, depth={seen.depth}"
     )
     raise Wrong(
-        f"For {situation}: {message or 'the virtual clock says something else.'}",
+        f"For {situation}: {message}",
         expected=f"{want * 1e6:.0f} µs",
         got=f"{got * 1e6:.6g} µs",
     )
@@ -85,11 +89,21 @@ def _mistakes(seen: Seen) -> list[tuple[float, str]]:
     n, t1, t2, t3 = seen.n, seen.t1, seen.t2, seen.t3
     steady = max(t1, t2, (t1 + t2 + t3) / seen.depth)
     unbounded = t1 + t2 + t3 + (n - 1) * max(t1, t2)
+
+    def with_places(places: float, t3: float) -> float:
+        return pipeline(n, t1, t2, t3, depth=places).perf_counter()
+
     return [
         (
             unbounded if seen.depth < inf else -1.0,
-            "this ignores the queue: with few places, the host waits t₁ + t₂ + t₃ for each place to come back.",
+            "this ignores the queue: draw the first operations when there are only `depth` places.",
         ),
+        (
+            with_places(seen.depth, 0.0) + t3,
+            "this gives a place back when an operation ends; it comes back t₃ later, when the host knows.",
+        ),
+        (with_places(seen.depth + 1, t3), "this counts one place too many."),
+        (with_places(max(seen.depth - 1, 1), t3), "this counts one place too few."),
         (
             t1 + n * t2 + t3,
             "this is the book's t₁ + n·t₂ + t₃: it assumes that neither waits for the other before the end.",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +17,7 @@ from d2lperf.virtual import Machine
 MAX_DEPTH = 48
 MAX_SIZE = 2048
 SECONDS_PER_FLOP = 1e-11
+DISPATCH_S = 15e-6
 HELD_UP_NS = 20_000_000
 
 
@@ -25,8 +26,7 @@ class Seen:
     """What the experiment said of one machine, and the truth about it."""
 
     machine: Machine
-    depth: int
-    inline_below: int
+    data: Mapping[str, Any]
     answer: Any
     sizes: tuple[int, ...]
 
@@ -71,16 +71,21 @@ def noise(data: Any) -> Callable[[str, int], int]:
     return perturb
 
 
+def _seconds(size: int) -> float:
+    """Return how long a product of two square matrices takes, in seconds."""
+    return 2 * size**3 * SECONDS_PER_FLOP
+
+
 def observe(answer: Answer, case: Case) -> Seen:
     """Let the experiment run on a machine that it knows nothing about."""
     data = case.data
     machine = Machine(
         1,
-        dispatch_s=15e-6,
+        dispatch_s=DISPATCH_S,
         notify_s=5e-6,
         depth=data["depth"],
         perturb=noise(data) if data["noisy"] else None,
-        max_events=50_000,
+        max_events=20_000,
     )
     ops: dict[int, Callable[[], Any]] = {}
     sizes: list[int] = []
@@ -92,7 +97,7 @@ def observe(answer: Answer, case: Case) -> Seen:
         if size not in ops:
             ops[size] = machine.op(
                 lambda: np.float64(size),
-                cost_s=2 * int(size) ** 3 * SECONDS_PER_FLOP,
+                cost_s=_seconds(int(size)),
                 inline=bool(size < data["inline_below"]),
                 name=f"{size}×{size}",
             )
@@ -102,52 +107,84 @@ def observe(answer: Answer, case: Case) -> Seen:
     left = [earlier() for _ in range(min(data["queued"], data["depth"] - 1))]
     said = answer.call(run, machine.perf_counter)
     del left
-    return Seen(machine, data["depth"], data["inline_below"], said, tuple(sizes))
+    return Seen(machine, data, said, tuple(sizes))
 
 
 def test(seen: Seen) -> None:
     """The depth is exact."""
-    got = as_number(seen.answer, what="find_depth")
-    if got == seen.depth:
-        return
-    raise Wrong(_diagnose(got, seen), expected=f"{seen.depth}", got=f"{got:g}")
+    if seen.answer is None:
+        raise Wrong(
+            "find_depth returned None: is a `return` missing, or did your search find no slow dispatch?"
+        )
+    got, depth = as_number(seen.answer, what="find_depth"), seen.data["depth"]
+    if got != depth:
+        raise Wrong(_diagnose(got, depth, seen), expected=f"{depth}", got=f"{got:g}")
 
 
-def _diagnose(got: float, seen: Seen) -> str:
-    if not seen.sizes:
+def _diagnose(got: float, depth: int, seen: Seen) -> str:
+    sizes, data = seen.sizes, seen.data
+    if not sizes:
         return "Your experiment never ran anything on the machine."
-    if max(seen.sizes) < seen.inline_below:
+    largest = f"{max(sizes)}×{max(sizes)}"
+    if max(sizes) < data["inline_below"]:
         return (
-            f"Products up to {max(seen.sizes)}×{max(seen.sizes)} are so small that this "
-            "machine computes them inline, in the host's thread: "
-            "they never enter the queue. Use larger ones."
+            f"Products up to {largest} are so small that this machine computes them inline, in "
+            "the host's thread: they never enter the queue. Use larger ones."
+        )
+    if _seconds(max(sizes)) < 2 * depth * DISPATCH_S:
+        return (
+            f"Products of {largest} are finished before enough of them are dispatched: the queue "
+            "never fills. Use larger ones."
+        )
+    if len(sizes) <= depth + 1:
+        return (
+            f"You dispatched only {len(sizes)}, so the queue may never have been full. "
+            f"Dispatch more than {MAX_DEPTH} in a row."
+        )
+    if got < depth and data["queued"] and not _drains_first(seen):
+        return (
+            "Work from before your experiment was still in the queue and took places. Wait until "
+            "the device is idle, then begin."
         )
     if (
-        got < seen.depth
-        and seen.machine.log.select(name="earlier work")
-        and not _drains_first(seen)
+        got < depth
+        and seen.machine.log.select(category="wait", name="queue full")
+        and not _drains(seen)
     ):
         return (
-            "Work from before your experiment was still in the queue and took places. Wait "
-            "until the device is idle, then begin."
+            "Work of your own earlier row was still in the queue: wait for the last result of a "
+            "row before you begin the next."
         )
-    if got == seen.depth + 1:
-        return "This is the number of the first dispatch that had to wait; the one before was the last that fitted."
-    if got == seen.depth - 1:
-        return "One too few. If you count from zero, the first dispatch that waits has the number of the depth itself."
-    runs = len(seen.sizes)
-    if runs <= seen.depth + 1:
-        return f"You dispatched only {runs}, so the queue may never have been full. Dispatch more than {MAX_DEPTH}."
-    if got < seen.depth:
+    if data["noisy"] and got < depth:
         return (
-            "Too small. On a noisy machine a single slow dispatch need not be a full "
-            "queue: repeat the experiment and combine the "
-            "times of each dispatch (their median, say) before you look for the jump."
+            "Too small, and only here: a single slow dispatch need not be a full queue. Choose "
+            "products that take much longer than a hold-up, or repeat the row and combine (their "
+            "median, say) the times at each position before you look for the jump."
         )
-    return (
-        "Too large. Compare each dispatch with the time of an operation: the first that "
-        "takes about that long had to wait."
-    )
+    if data["noisy"] and got > depth:
+        return (
+            "Too large, and only here: while the host is held up, the device empties the queue. "
+            "Use longer products, or the median of several rows."
+        )
+    if got == depth + 1:
+        return (
+            "This is the number of the first dispatch that had to wait; the one before was the "
+            "last that fitted."
+        )
+    if got == depth - 1:
+        return (
+            "One too few. If you count from zero, the first dispatch that waits has the number of "
+            "the depth itself."
+        )
+    if got < depth:
+        return "Too small: that dispatch did not wait. How long does one take that does?"
+    return "Too large: an earlier dispatch had to wait already. How long does one take that does?"
+
+
+def _drains(seen: Seen) -> bool:
+    """Return whether the experiment waits for anything by itself between two rows."""
+    waits = seen.machine.log.select(category="wait")
+    return len(seen.sizes) < 2 * MAX_DEPTH or any(e.name != "queue full" for e in waits)
 
 
 def _drains_first(seen: Seen) -> bool:

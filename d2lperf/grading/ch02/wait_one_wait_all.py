@@ -14,6 +14,8 @@ from d2lperf.grading.values import as_number, close
 from d2lperf.timeline import Picture, picture
 from d2lperf.virtual import Machine
 
+DISPATCH_S = 40e-6
+
 
 @dataclass(frozen=True)
 class Truth:
@@ -23,6 +25,7 @@ class Truth:
     all_s: float
     dispatch_s: float
     last_s: float
+    before_k_s: float
     cold_one_s: float
     cold_all_s: float
 
@@ -32,6 +35,7 @@ class Seen:
     """What the experiment said of one machine, and the truth about it."""
 
     machine: Machine
+    programs: int
     truth: Truth
     answer: Any
 
@@ -39,7 +43,7 @@ class Seen:
 def cases(rng: np.random.Generator, instances: int) -> Iterator[Case]:
     """Draw machines: one device, several devices, several devices that compile at the first call."""
     for _ in range(instances):
-        for kind, devices in (("one device", 1), ("several devices", 3), ("compiles", 2)):
+        for kind, devices in (("one device", 1), ("several devices", 3), ("compiles", 1)):
             n = int(rng.integers(8, 16))
             where = np.concatenate([np.arange(devices), rng.integers(devices, size=n - devices)])
             cost = rng.integers(500, 3000, n)
@@ -64,7 +68,7 @@ def cases(rng: np.random.Generator, instances: int) -> Iterator[Case]:
 
 def build(data: Any) -> tuple[Machine, list[Callable[[], Any]]]:
     """Return a fresh machine and its programs."""
-    machine = Machine(data["devices"], dispatch_s=20e-6, notify_s=10e-6)
+    machine = Machine(data["devices"], dispatch_s=DISPATCH_S, notify_s=10e-6, poll_s=1e-6)
     programs = []
     for i, (where, cost, compile_us) in enumerate(
         zip(data["where"], data["cost_us"], data["compile_us"], strict=True)
@@ -100,19 +104,20 @@ def truth(data: Any) -> Truth:
     dispatch_s, one_s, all_s = once(data["k"], warm=True)
     _, last_s, _ = once(-1, warm=True)
     _, cold_one_s, cold_all_s = once(data["k"], warm=False)
-    return Truth(one_s, all_s, dispatch_s, last_s, cold_one_s, cold_all_s)
+    before_k_s = data["k"] * DISPATCH_S
+    return Truth(one_s, all_s, dispatch_s, last_s, before_k_s, cold_one_s, cold_all_s)
 
 
 def observe(answer: Answer, case: Case) -> Seen:
     """Let the experiment run on a machine that it knows nothing about."""
     machine, programs = build(case.data)
     said = answer.call(programs, case.data["k"], machine.perf_counter)
-    return Seen(machine, truth(case.data), said)
+    return Seen(machine, len(programs), truth(case.data), said)
 
 
 def _pair(seen: Seen) -> tuple[float, float]:
     answer = seen.answer
-    if not isinstance(answer, (tuple, list)) or len(answer) != 2:
+    if not isinstance(answer, (tuple, list, np.ndarray)) or len(answer) != 2:
         raise Wrong(
             "measure should return two numbers: seconds until one result, seconds until all.",
             got=repr(answer)[:80],
@@ -122,83 +127,80 @@ def _pair(seen: Seen) -> tuple[float, float]:
     )
 
 
+def _right(got: float, want: float) -> bool:
+    # A few polls with is_ready() are no mistake.
+    return close(got, want, rtol=1e-3, atol=18e-6)
+
+
 def test_one(seen: Seen) -> None:
     """The first number is the time until result k."""
     got, t = _pair(seen)[0], seen.truth
-    if close(got, t.one_s, rtol=1e-3):
+    if _right(got, t.one_s):
         return
-    _fail(
-        "one result",
-        got,
-        t.one_s,
+    mistakes = (
+        (t.dispatch_s, "this is the time of dispatching: nothing waited for the result."),
+        (t.all_s, "this is the time until all are there: wait for result k first, and alone."),
         (
-            (t.dispatch_s, "this is the time of dispatching: nothing waited for the result."),
-            (
-                t.all_s,
-                "this is the time until everything is finished: wait for result k alone, and before anything else.",
-            ),
-            (
-                t.one_s - t.dispatch_s,
-                "the clock was started after dispatching; start it before the first dispatch.",
-            ),
-            (
-                t.cold_one_s,
-                "this contains compiling, which happens at the first call only: call everything once before.",
-            ),
-            (
-                0.0,
-                "the result was there already when you began to wait: wait for one first, then for all.",
-            ),
+            t.one_s - t.dispatch_s,
+            "the clock was started after dispatching; start it before the first dispatch.",
         ),
+        (t.one_s - t.before_k_s, "this counts from the dispatch of program k, not of the first."),
+        (0.0, "the result was there already when you began to wait: wait for one, then for all."),
     )
+    _fail(seen, "one result", got, t.one_s, t.cold_one_s, mistakes)
 
 
 def test_all(seen: Seen) -> None:
     """The second number is the time until everything is finished."""
     got, t = _pair(seen)[1], seen.truth
-    if close(got, t.all_s, rtol=1e-3):
+    if _right(got, t.all_s):
         return
-    _fail(
-        "all results",
-        got,
-        t.all_s,
+    mistakes = (
+        (t.dispatch_s, "this is the time of dispatching: nothing waited for the results."),
         (
-            (t.dispatch_s, "this is the time of dispatching: nothing waited for the results."),
-            (
-                t.last_s,
-                (
-                    "this is when the result dispatched last was there; on another device, "
-                    "work dispatched earlier still ran."
-                ),
-            ),
-            (
-                t.all_s - t.one_s,
-                "this counts from the end of the first wait; count from the first dispatch.",
-            ),
-            (
-                t.all_s - t.dispatch_s,
-                "the clock was started after dispatching; start it before the first dispatch.",
-            ),
-            (
-                t.cold_all_s,
-                "this contains compiling, which happens at the first call only: call everything once before.",
-            ),
+            t.last_s,
+            "this is when the result dispatched last was there; another device was still working.",
+        ),
+        (t.all_s - t.one_s, "this counts from the end of the first wait, not the first dispatch."),
+        (
+            t.all_s - t.dispatch_s,
+            "the clock was started after dispatching; start it before the first dispatch.",
         ),
     )
+    _fail(seen, "all results", got, t.all_s, t.cold_all_s, mistakes)
 
 
-def _fail(what: str, got: float, want: float, mistakes: tuple[tuple[float, str], ...]) -> None:
-    words = next((w for value, w in mistakes if close(got, value, rtol=1e-3)), None)
+def _fail(
+    seen: Seen,
+    what: str,
+    got: float,
+    want: float,
+    cold: float,
+    mistakes: tuple[tuple[float, str], ...],
+) -> None:
+    words = next((w for value, w in mistakes if _right(got, value)), None)
+    if words is None and _right(got, 1000 * want):
+        words = "this is in milliseconds; give seconds."
+    if words is None and got > want and got - want > 0.2 * (cold - want) > 1e-4:
+        words = "this contains compiling: call every program once before the clock starts."
+    if words is None and _waits_between(seen):
+        words = "your program waits between two dispatches: dispatch all, then wait."
     if words is None:
         words = (
-            "too long: does something from before the start still run (the warm-up, "
-            "say), or is work done that was not asked for?"
+            "too long: does something from before the start still run (the warm-up, say)?"
             if got > want
-            else "too short: not everything that should count is waited for."
+            else "too short: not everything that should count does. Is it measured with `clock`?"
         )
     raise Wrong(
         f"Time until {what}: {words}", expected=f"{want * 1e3:.3f} ms", got=f"{got * 1e3:.3f} ms"
     )
+
+
+def _waits_between(seen: Seen) -> bool:
+    """Return whether the host waited in the middle of a row of dispatches."""
+    host = [e.category for e in seen.machine.log if e.lane == "host" and e.category != "compile"]
+    rows = "".join("w" if category == "wait" else "d" for category in host).replace("ww", "w")
+    return any(len(row) % seen.programs > 0 for row in rows.split("w"))
 
 
 def test_both(seen: Seen) -> None:
