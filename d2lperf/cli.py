@@ -92,7 +92,13 @@ def lab(options: argparse.Namespace) -> int:
 
 def lab_arguments(root: Path) -> list[str]:
     """Return JupyterLab's arguments for the course in a folder."""
-    arguments = [f"--ServerApp.root_dir={root}", f"--LabApp.default_url=/lab/tree/{START_PAGE}"]
+    arguments = [
+        f"--ServerApp.root_dir={root}",
+        f"--LabApp.default_url=/lab/tree/{START_PAGE}",
+        # No question about news, no look for updates: the versions are pinned.
+        "--LabApp.news_url=None",
+        "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
+    ]
     if hasattr(os, "geteuid") and os.geteuid() == 0:
         # In containers everything runs as root, and Jupyter would refuse to start.
         arguments.append("--allow-root")

@@ -86,9 +86,9 @@ def explore(draw: Callable[..., Picture], **sliders: Any) -> Explorer:
         draw: called with the values of all sliders by name, returns a `Picture`. Should take less
             than a tenth of a second, so that the picture follows the hand.
         **sliders: for each argument of `draw` (a name that ends in `_us` or another unit is shown
-            with it) one of: `(low, high, start)` or
-            `(low, high, start, step)` for a number (whole if all of them are), a bool for a box to
-            tick, a list of values to choose from (the first one to begin with), or a widget.
+            with it) one of: `(low, high, start)` or `(low, high, start, step)` for a number (whole
+            if all of them are), a bool for a box to tick, a list of values to choose from (the
+            first one to begin with), or a widget.
 
     Returns:
         The explorer; make it the last line of a cell.

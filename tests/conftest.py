@@ -12,6 +12,11 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# The same examples every time, and no failure because a shared machine was slow.
+settings.register_profile("d2lperf", deadline=None, derandomize=True)
+settings.load_profile("d2lperf")
 
 # JAX and Jupyter read these when they are imported, which test modules do: so it is done here.
 SCRATCH = Path(tempfile.mkdtemp(prefix="d2lperf-tests-"))

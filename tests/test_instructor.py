@@ -166,7 +166,7 @@ def test_feedback_says_what_was_wrong_and_shows_the_students_own_run(course: Cou
     page = feedback(course, "mixed")
     assert "ignores the queue" in page
     assert "still running" in page
-    assert "compiling, which happens at the first call only" in page
+    assert "this contains compiling: call every program once" in page
     assert 'src="data:image/svg+xml;base64,' in page
     assert "SyntaxError" in page
 
