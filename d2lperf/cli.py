@@ -92,13 +92,7 @@ def lab(options: argparse.Namespace) -> int:
 
 def lab_arguments(root: Path) -> list[str]:
     """Return JupyterLab's arguments for the course in a folder."""
-    arguments = [
-        f"--ServerApp.root_dir={root}",
-        f"--LabApp.default_url=/lab/tree/{START_PAGE}",
-        # No question about news, no look for updates: the versions are pinned.
-        "--LabApp.news_url=None",
-        "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
-    ]
+    arguments = [f"--ServerApp.root_dir={root}", f"--LabApp.default_url=/lab/tree/{START_PAGE}"]
     if hasattr(os, "geteuid") and os.geteuid() == 0:
         # In containers everything runs as root, and Jupyter would refuse to start.
         arguments.append("--allow-root")
@@ -112,7 +106,9 @@ def lab_environment(root: Path) -> dict[str, str]:
     search = [str(Path(sys.executable).parent), environment.get("PATH", "")]
     environment["PATH"] = os.pathsep.join(filter(None, search))
     # Assignment List changes folders before it reads the configuration: it has to find it by path.
-    config = [str(root), environment.get("JUPYTER_CONFIG_PATH", "")]
+    # The package's own folder switches off the question about news: versions are pinned here.
+    quiet = str(Path(__file__).with_name("assets") / "jupyter")
+    config = [str(root), quiet, environment.get("JUPYTER_CONFIG_PATH", "")]
     environment["JUPYTER_CONFIG_PATH"] = os.pathsep.join(filter(None, config))
     return environment
 

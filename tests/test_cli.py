@@ -92,7 +92,9 @@ def test_lab_lets_nbgrader_find_its_configuration_and_alembic(root: Path, monkey
     monkeypatch.setenv("PATH", "/elsewhere")
     monkeypatch.setenv("JUPYTER_CONFIG_PATH", "/mine")
     environment = cli.lab_environment(root)
-    assert environment["JUPYTER_CONFIG_PATH"] == os.pathsep.join([str(root), "/mine"])
+    first, quiet, last = environment["JUPYTER_CONFIG_PATH"].split(os.pathsep)
+    assert (first, last) == (str(root), "/mine")
+    assert (Path(quiet) / "labconfig" / "page_config.json").exists()
     scripts, *others = environment["PATH"].split(os.pathsep)
     assert (Path(scripts) / "alembic").exists()
     assert others == ["/elsewhere"]
