@@ -331,8 +331,7 @@ def _run(
         raise ValueError(
             f"expected at least 1 repetition and 0 warm-up calls, got {repeats} and {warmup}"
         )
-    names = " and ".join(subject.name for subject in subjects)
-    with _bar(f"timing {names}", 1 + warmup + repeats, show=progress) as bar:
+    with _bar("timing", 1 + warmup + repeats, show=progress) as bar:
         for _ in range(1 + warmup):
             for subject in subjects:
                 subject.call()

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from d2lperf.events import EventLog
 from d2lperf.timeline import picture
-from d2lperf.timeline.svg import LANE, TOP, WIDTH
+from d2lperf.timeline.svg import LANE, RIGHT, TOP, WIDTH
 from d2lperf.virtual import pipeline
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -41,7 +41,7 @@ def test_bars_keep_their_length_even_when_they_are_merged(n, t1, t2):
         for e in ET.fromstring(svg).iter(f"{SVG}line")
         if e.get("class") == "rule"
     }
-    width, runs = WIDTH - 16 - axis, bars(svg, "run")
+    width, runs = WIDTH - RIGHT - axis, bars(svg, "run")
     busy = n * t2 * 1000 / machine.now_ns
     # Nothing is drawn thinner than 0.6 pixels, so that a short event can be seen at all.
     assert sum(float(b.get("width")) for b in runs) / width == pytest.approx(

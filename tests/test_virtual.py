@@ -253,9 +253,10 @@ def test_running_out_of_memory_says_who_holds_what():
         for _ in range(10):
             kept.append(step(np.zeros(2000)))
     words = str(error.value)
-    assert "gpu:0 is out of memory: step asks for" in words
-    assert "3 × step (arguments, workspace) (in flight)" not in words or "in flight" in words
-    assert "1 × step (finished, kept by Python)" in words
+    assert "gpu:0 is out of memory: step asks for 31.2 KiB" in words
+    # A finished copy of 16 kB is kept; two more are in flight, each with an argument of 16 kB.
+    assert "2 × step (in flight): 31.2 KiB; 2 × arguments of step (in flight): 31.2 KiB" in words
+    assert "1 × step (finished, kept by Python): 15.6 KiB" in words
     assert "Wait for earlier results" in words
 
 

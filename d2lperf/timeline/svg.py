@@ -18,7 +18,8 @@ WIDTH = 860
 LANE = 30
 TOP = 26
 STRIP = 54
-RIGHT = 16
+NOTE = 12
+RIGHT = 26
 TITLED = 200
 """Events up to which every bar says what it is when pointed at; more would only make the file large."""
 GLYPH = 6.2
@@ -89,7 +90,7 @@ def picture(
         if event.start_ns <= end_ns:
             lanes[event.lane].append(event)
     bottom = TOP + LANE * len(lanes)
-    height = bottom + 24 + (STRIP if memory else 0)
+    height = bottom + 24 + (STRIP if memory else 0) + NOTE
     body, merged = [_legend(log), _axis(left, bottom, end_ns, scale)], 0
     titled = len(log) <= TITLED
     for row, (lane, events) in enumerate(lanes.items()):
@@ -102,12 +103,12 @@ def picture(
     if memory:
         body.append(_strip(memory, budget_bytes, left, bottom + 24, end_ns, scale))
     note = f"{merged} bars narrower than a pixel are merged" if merged else ""
-    head = " · ".join(filter(None, [title, note]))
     card = _tag("rect", cls="card", width=WIDTH, height=height)
     svg = (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" '
         f'width="{WIDTH}" height="{height}" role="img"><style>{_css()}</style>{_HATCH}'
-        f"{card}{_tag('text', head, cls='title', x=8, y=17)}{''.join(body)}</svg>"
+        f"{card}{_tag('text', title, cls='title', x=8, y=17)}{''.join(body)}"
+        f"{_tag('text', note, cls='note', x=8, y=height - 3)}</svg>"
     )
     summary = summarise(log)
     return Picture(svg, f"{title}. {summary}" if title else summary, caption or summary)

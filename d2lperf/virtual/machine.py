@@ -159,7 +159,7 @@ class Machine:
                 self._spend(to_ns(compile_s), "compile", f"compile {label}")
             seconds = cost_s(*args) if callable(cost_s) else cost_s
             bar = f"{label} {next(calls)}" if numbered else label
-            return self._issue(bar, function, args, where, seconds, inline, workspace_bytes)
+            return self._issue(label, bar, function, args, where, seconds, inline, workspace_bytes)
 
         call.__name__ = call.__qualname__ = label
         return call
@@ -199,6 +199,7 @@ class Machine:
     def _issue(
         self,
         label: str,
+        bar: str,
         function: Callable[..., Any],
         args: Any,
         device: Device,
@@ -214,22 +215,22 @@ class Machine:
         cost_ns = self._perturb("run", to_ns(cost_s / device.speed))
 
         self._wait_until(queue.slot_free_ns(self._now_ns), "queue full", always=False)
-        self._spend(self._dispatch_ns, "dispatch", label, number)
-        results = [Buffer(label, leaf.nbytes, 0) for leaf in leaves(value)]
+        self._spend(self._dispatch_ns, "dispatch", bar, number)
+        results = [Buffer(label, leaf.nbytes, number) for leaf in leaves(value)]
         passing_bytes = workspace_bytes + sum(
             np.asarray(leaf).nbytes for leaf in leaves(args) if not isinstance(leaf, Array)
         )
-        passing = Buffer(f"{label} (arguments, workspace)", passing_bytes, 0)
+        passing = Buffer(f"arguments of {label}", passing_bytes, number)
         queue.ledger.hold([*results, passing], self._now_ns)
 
         if inline and all(leaf._ready_ns <= self._now_ns for leaf in inputs):
             start_ns = self._now_ns
-            self._spend(cost_ns, "run", label, number)
+            self._spend(cost_ns, "run", bar, number)
             end_ns = ready_ns = self._now_ns
         else:
             start_ns, end_ns = queue.run(self._now_ns, cost_ns, self._notify_ns)
             ready_ns = end_ns + self._notify_ns
-            self._record(start_ns, end_ns, device.name, label, "run", number)
+            self._record(start_ns, end_ns, device.name, bar, "run", number)
         for buffer in (*results, passing, *(leaf._buffer for leaf in inputs)):
             buffer.use_until(end_ns)
         queue.ledger.release(passing, self._now_ns)
@@ -240,7 +241,7 @@ class Machine:
         self, name: str, function: Callable[..., Any], args: Any, device: Device
     ) -> Any:
         device = self._place(name, args, device)
-        return self._issue(name, function, args, device, self._elementwise_s, False, 0)
+        return self._issue(name, name, function, args, device, self._elementwise_s, False, 0)
 
     def _spend(self, duration_ns: int, category: str, name: str, op: int = -1) -> None:
         if category != "run":

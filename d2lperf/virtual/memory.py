@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections import Counter
+from collections import Counter, defaultdict
 
 from d2lperf.units import format_bytes
 
@@ -15,12 +15,13 @@ class OutOfMemory(MemoryError):
 class Buffer:
     """Bytes on one device: held from issue until nobody refers to them and their last use has ended."""
 
-    __slots__ = ("busy_until_ns", "name", "nbytes", "ticket")
+    __slots__ = ("busy_until_ns", "name", "nbytes", "op", "ticket")
 
-    def __init__(self, name: str, nbytes: int, busy_until_ns: int) -> None:
+    def __init__(self, name: str, nbytes: int, op: int) -> None:
         self.name = name
         self.nbytes = nbytes
-        self.busy_until_ns = busy_until_ns
+        self.op = op
+        self.busy_until_ns = 0
         self.ticket = -1
 
     def use_until(self, time_ns: int) -> None:
@@ -94,14 +95,14 @@ class Ledger:
 
     def _complaint(self, name: str, wanted: int, now_ns: int) -> str:
         assert self.budget_bytes is not None
-        count: Counter[tuple[str, str]] = Counter()
+        ops: defaultdict[tuple[str, str], set[int]] = defaultdict(set)
         size: Counter[tuple[str, str]] = Counter()
         for buffer in self._held.values():
             state = "in flight" if buffer.busy_until_ns > now_ns else "finished, kept by Python"
-            count[buffer.name, state] += 1
+            ops[buffer.name, state].add(buffer.op)
             size[buffer.name, state] += buffer.nbytes
         holders = "; ".join(
-            f"{count[key]} × {key[0]} ({key[1]}): {format_bytes(nbytes)}"
+            f"{len(ops[key])} × {key[0]} ({key[1]}): {format_bytes(nbytes)}"
             for key, nbytes in size.most_common(4)
             if nbytes
         )
