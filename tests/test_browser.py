@@ -189,9 +189,21 @@ class Notebook:
             timeout=60_000,
         )
 
-    def screenshot(self, name: str) -> None:
+    def screenshot(self, name: str, *, dark: bool = False) -> None:
         """Keep a picture of the window, for people to look at."""
+        if dark:
+            self._theme("JupyterLab Dark")
         self.page.screenshot(path=self.picture_folder / f"{name}.png")
+        if dark:
+            self._theme("JupyterLab Light")
+
+    def _theme(self, theme: str) -> None:
+        self.page.evaluate(
+            "theme => window.jupyterapp.commands.execute('apputils:change-theme', { theme })", theme
+        )
+        light = "true" if theme.endswith("Light") else "false"
+        self.page.locator(f"body[data-jp-theme-light='{light}']").wait_for(state="attached")
+        self.page.locator("#jupyterlab-splash").wait_for(state="detached")
 
 
 @pytest.fixture
@@ -245,6 +257,7 @@ def test_a_chapter_runs_from_top_to_bottom(notebook: Notebook, path: Path):
     notebook.cell(the_cell_with(notebook, CLAIM))
     notebook.page.locator(".d2lperf-claim").first.wait_for(state="visible")
     notebook.screenshot(f"{path.stem}-claim")
+    notebook.screenshot(f"{path.stem}-claim-dark", dark=True)
 
 
 def test_a_slider_moves_a_picture(notebook: Notebook):
@@ -296,6 +309,7 @@ def test_an_exercise_says_what_is_missing_what_is_wrong_and_what_is_right(notebo
     notebook.page.locator(".d2lperf-check[data-state=ok]").wait_for(state="visible")
     assert "6 of 6 points" in notebook.cell("ch02-overlap-check").inner_text()
     notebook.screenshot("exercise-right")
+    notebook.screenshot("exercise-right-dark", dark=True)
 
 
 def test_validate_is_a_button(notebook: Notebook):
