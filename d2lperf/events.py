@@ -82,6 +82,19 @@ class EventLog:
         self._category.append(CATEGORIES.index(category))
         self._op.append(op)
 
+    def extend(self, name: str, start_ns: int, end_ns: int) -> bool:
+        """Prolong the last event if it has this name and ends where the new one starts.
+
+        Returns:
+            Whether it was prolonged.
+        """
+        if not self._start or self._name[-1] != self._names.get(name):
+            return False
+        if self._start[-1] + self._duration[-1] != start_ns:
+            return False
+        self._duration[-1] = end_ns - self._start[-1]
+        return True
+
     @property
     def lanes(self) -> tuple[str, ...]:
         """Names of the lanes, by number."""
@@ -131,5 +144,26 @@ class EventLog:
         self, *, lane: str | None = None, name: str | None = None, category: str | None = None
     ) -> list[Event]:
         """Return the events that match everything that is given, in the order of issue."""
-        wanted = [(2, lane), (3, name), (4, category)]
-        return [e for e in self if all(w is None or e[i] == w for i, w in wanted)]
+        wanted = [
+            (column, number)
+            for column, number in (
+                (self._lane, None if lane is None else self._lanes.get(lane, -1)),
+                (self._name, None if name is None else self._names.get(name, -1)),
+                (self._category, None if category is None else CATEGORIES.index(category)),
+            )
+            if number is not None
+        ]
+        matches = np.ones(len(self), bool)
+        for column, number in wanted:
+            matches &= np.array(column) == number
+        return [self._event(int(i)) for i in np.flatnonzero(matches)]
+
+    def _event(self, i: int) -> Event:
+        return Event(
+            self._start[i],
+            self._duration[i],
+            self.lanes[self._lane[i]],
+            self.names[self._name[i]],
+            CATEGORIES[self._category[i]],
+            self._op[i],
+        )

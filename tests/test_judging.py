@@ -5,12 +5,16 @@ from __future__ import annotations
 import sys
 import time
 import warnings
+from fractions import Fraction
 
+import jax
+import numpy as np
 import pytest
 
 import d2lperf.grading.answer as answer_module
 from d2lperf.grading import check, exercises, find, judge
 from d2lperf.grading.present import as_html, as_text
+from d2lperf.virtual import pipeline
 
 
 def right(before_s, after_s):
@@ -63,12 +67,12 @@ def raises(error):
         (raises(NotImplementedError("jit of this")), "crashed", "jit of this"),
         (raises(KeyError("x")), "crashed", "KeyError: 'x'"),
         (raises(SystemExit(3)), "crashed", "SystemExit"),
-        (raises(RecursionError("deep")), "timeout", "RecursionError"),
+        (raises(RecursionError("deep")), "crashed", "RecursionError"),
         (lambda a, b: None, "wrong", "returned None"),
-        (lambda a, b: "fast", "wrong", "returned a str"),
+        (lambda a, b: "fast", "wrong", "returned something of type str"),
         (lambda a, b: float("nan"), "wrong", "divided by the time after"),
         (lambda: 1, "crashed", "TypeError"),
-        (4, "missing", "Hand in the function itself, not a int"),
+        (4, "missing", "not something of type int"),
         (None, "missing", "not nothing"),
     ],
     ids=range(11),
@@ -87,7 +91,7 @@ def test_a_crash_names_the_line_of_the_students_own_code():
 
 
 def test_an_endless_loop_ends(monkeypatch):
-    monkeypatch.setattr(answer_module, "TIME_LIMIT_S", 0.2)
+    monkeypatch.setattr(answer_module, "CALL_LIMIT_S", 0.2)
 
     def endless(before_s, after_s):
         while True:
@@ -98,16 +102,111 @@ def test_an_endless_loop_ends(monkeypatch):
 
 
 def test_an_answer_cannot_swallow_what_stops_it(monkeypatch):
-    monkeypatch.setattr(answer_module, "TIME_LIMIT_S", 0.2)
+    monkeypatch.setattr(answer_module, "CALL_LIMIT_S", 0.2)
 
     def stubborn(before_s, after_s):
-        try:
-            while True:
+        while True:
+            try:
                 time.sleep(0.01)
-        except ArithmeticError:
-            return 1.0
+            except Exception:
+                pass
 
     assert judged(stubborn).status == "timeout"
+
+
+def test_after_one_endless_call_the_answer_is_not_called_again(monkeypatch):
+    monkeypatch.setattr(answer_module, "CALL_LIMIT_S", 0.2)
+    calls = []
+
+    def endless(before_s, after_s):
+        calls.append(before_s)
+        while True:
+            time.sleep(0.01)
+
+    assert judged(endless).status == "timeout" and len(calls) == 1
+
+
+def test_one_long_line_is_cut():
+    def chatty(before_s, after_s):
+        print("x" * 10**6, end="")
+        return before_s / after_s
+
+    assert len(as_html(judged(chatty))) < 5000
+
+
+class Unspeakable(Exception):
+    def __str__(self):
+        raise ValueError("no words")
+
+    __repr__ = __str__
+
+
+class Leaving(BaseException):
+    pass
+
+
+@pytest.mark.parametrize("error", [Unspeakable(), Leaving("bye"), GeneratorExit()], ids=range(3))
+def test_no_exception_escapes(error):
+    assert judged(raises(error)).status == "crashed"
+
+
+class Odd:
+    """Refuses whatever one may want of an object."""
+
+    def refuse(self, *args, **options):
+        raise RuntimeError("no")
+
+    __array__ = __len__ = __iter__ = __float__ = __eq__ = __repr__ = __bool__ = __getitem__ = refuse
+    __hash__ = None
+
+
+itself: list = []
+itself.append(itself)
+ODD = [
+    None, True, 3, -1.5, float("inf"), 1 + 2j, "", "text", b"bytes", [], [[]], {}, {1: 2, "a": 3}, set(), itself,
+    np.array(3.0), np.zeros((2, 2)), np.array(["a"]), np.array([None]), np.array([1j, 2j]), np.zeros(0),
+    object(), Odd(), Odd, [Odd(), Odd()], (x for x in ()), range(3), lambda: 1, jax.numpy.ones(2),
+    [float("nan")] * 2, ["a", "b"], {"a": "b"}, 10**400, Fraction(1, 3), [10**400, 1],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("odd", ODD, ids=range(len(ODD)))
+@pytest.mark.parametrize("exercise", exercises(), ids=lambda e: e.id)
+def test_odd_answers_get_a_result_and_no_points(exercise, odd, capfd):
+    def function(*args):
+        return odd
+
+    answer = dict.fromkeys(exercise.parts, function) if exercise.parts else function
+    for handed_in in (answer, odd):
+        if not isinstance(handed_in, type):
+            result = judge(exercise, handed_in, instances=1)
+            assert result.points == 0, as_text(result)
+            assert as_text(result) and as_html(result)
+    assert capfd.readouterr() == ("", "")
+
+
+def test_an_object_with_a_call_method_is_no_way_around():
+    class Callable:
+        def call(self):
+            return 1
+
+        def __call__(self, before_s, after_s):
+            return before_s / after_s
+
+    assert judged(Callable()).points == 1
+
+
+def test_an_answer_may_not_run_a_machine_of_its_own():
+    def simulate(n, t1, t2, t3, depth):
+        return pipeline(n, t1, t2, t3, depth=depth).perf_counter()
+
+    result = judge(find("ch02.pipeline_law"), simulate)
+    assert result.points == 0 and "virtual machine of its own" in as_text(result)
+
+
+def test_a_result_does_not_tell_the_depth_of_the_queue():
+    result = judge(find("ch02.queue_depth"), lambda run, clock: run(64).device.depth)
+    assert result.points == 0 and "has no attribute 'depth'" in as_text(result)
 
 
 def test_an_unknown_exercise_gets_a_suggestion():

@@ -74,6 +74,7 @@ class Exercise:
         observe: runs the answer in one case and returns what the criteria look at.
         picture: gets an observation and returns a picture of the run (anything with `.svg`) or `None`.
         parts: names of the functions that an answer consists of; empty where it is a single one.
+        instances: random instances of every kind of case in a check.
     """
 
     id: str
@@ -83,6 +84,7 @@ class Exercise:
     observe: Callable[[Answer, Case], Any]
     picture: Callable[[Any], Any] | None = None
     parts: tuple[str, ...] = ()
+    instances: int = 3
 
     @property
     def chapter(self) -> int:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
+import io
 import zlib
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from d2lperf.grading.answer import Answer, StudentError
+from d2lperf.grading.answer import Answer, StudentError, quiet
 from d2lperf.grading.exercise import Case, Criterion, Exercise, Wrong
-
-PUBLIC_INSTANCES = 3
-"""Random instances of every kind in a public check."""
 
 
 @dataclass(frozen=True)
@@ -72,42 +70,40 @@ def public_seed(exercise_id: str) -> int:
 
 
 def judge(
-    exercise: Exercise,
-    answer: Any,
-    *,
-    seed: int | None = None,
-    instances: int = PUBLIC_INSTANCES,
+    exercise: Exercise, answer: Any, *, seed: int | None = None, instances: int | None = None
 ) -> Result:
     """Run an answer in the exercise's cases and decide every criterion.
 
     Args:
         exercise: what was asked.
-        answer: what was handed in: a function, a mapping of functions, or something with a `call` method.
+        answer: what was handed in: a function, a dictionary of functions, or an `Answer`.
         seed: where the random cases come from; by default the public one.
-        instances: how many random cases of every kind.
+        instances: how many random cases of every kind; by default the exercise's own number.
 
     Returns:
         The result; a failing answer is a result as well, never an exception.
     """
     rng = np.random.default_rng(public_seed(exercise.id) if seed is None else seed)
     try:
-        student = answer if hasattr(answer, "call") else Answer(answer, exercise.parts)
+        student = answer if isinstance(answer, Answer) else Answer(answer, exercise.parts)
     except StudentError as error:
         findings = tuple(Finding(c, error.status, error.message) for c in exercise.criteria)
         return Result(exercise, findings)
-    runs = [(case, _observe(exercise, student, case)) for case in exercise.cases(rng, instances)]
-    findings_by_key: dict[str, Finding] = {}
-    shown = runs[0][1]
-    for criterion in exercise.criteria:
-        finding, seen = _decide(criterion, runs, findings_by_key)
-        if finding.status != "ok" and all(f.status == "ok" for f in findings_by_key.values()):
-            shown = seen
-        findings_by_key[criterion.key] = finding
-    picture = None
-    if exercise.picture is not None and not isinstance(shown, StudentError):
-        picture = exercise.picture(shown)
-    printed = getattr(student, "printed", "")
-    return Result(exercise, tuple(findings_by_key.values()), printed, picture)
+    # Reading an odd answer can warn, too, and nothing may reach stderr.
+    with quiet(io.StringIO()):
+        cases = exercise.cases(rng, instances or exercise.instances)
+        runs = [(case, _observe(exercise, student, case)) for case in cases]
+        findings_by_key: dict[str, Finding] = {}
+        shown = runs[0][1]
+        for criterion in exercise.criteria:
+            finding, seen = _decide(criterion, runs, findings_by_key)
+            if finding.status != "ok" and all(f.status == "ok" for f in findings_by_key.values()):
+                shown = seen
+            findings_by_key[criterion.key] = finding
+        picture = None
+        if exercise.picture is not None and not isinstance(shown, StudentError):
+            picture = exercise.picture(shown)
+    return Result(exercise, tuple(findings_by_key.values()), student.printed, picture)
 
 
 def _observe(exercise: Exercise, student: Answer, case: Case) -> Any:
@@ -117,6 +113,17 @@ def _observe(exercise: Exercise, student: Answer, case: Case) -> Any:
         if case.label and error.status != "missing":
             return StudentError(error.status, f"{case.label}: {error.message}")
         return error
+    except Exception as error:
+        return _unreadable(error)
+
+
+def _unreadable(error: Exception) -> StudentError:
+    """Return what to say when an answer is so odd that reading it fails."""
+    return StudentError(
+        "crashed",
+        f"What your code did or returned could not be read ({type(error).__name__}): "
+        "compare it with what the text asks for.",
+    )
 
 
 def _decide(
@@ -138,4 +145,7 @@ def _decide(
             criterion.test(seen)
         except Wrong as wrong:
             return Finding(criterion, "wrong", wrong.message, wrong.expected, wrong.got), seen
+        except Exception as error:
+            odd = _unreadable(error)
+            return Finding(criterion, odd.status, odd.message), seen
     return Finding(criterion, "ok"), own[0]

@@ -20,10 +20,11 @@ class Array:
     """A result that may still be under way.
 
     Asking for the value waits, and the machine's log says what asked: `block_until_ready`,
-    `np.asarray`, `float`, `bool`, `int`, `item`, `tolist`, `print` and iteration. `shape`, `dtype`,
-    `size`, `ndim`, `nbytes`, `devices()` and `is_ready()` do not wait. Arithmetic dispatches one
-    more operation. `jax.block_until_ready` and `jax.device_get` work as on real arrays; `jnp`
-    functions refuse, because they would compute on the real clock.
+    `np.asarray`, `float`, `bool`, `int`, `item`, `tolist` and `print`. `shape`, `dtype`, `size`,
+    `ndim`, `nbytes`, `devices()` and `is_ready()` do not wait. Arithmetic, comparison, indexing,
+    iteration and methods such as `sum` dispatch further operations. `jax.block_until_ready` and
+    `jax.device_get` work as on real arrays. `jnp` functions compute on the real clock: they refuse
+    a virtual array, or wait for it as `np.asarray` does.
     """
 
     __slots__ = ("_buffer", "_device", "_machine", "_ready_ns", "_value")
@@ -134,8 +135,23 @@ class Array:
     def __len__(self) -> int:
         return len(self._value)
 
-    def __iter__(self) -> Iterator[np.ndarray]:
-        return iter(self._wait("iteration"))
+    def __iter__(self) -> Iterator[Array]:
+        if not self.ndim:
+            raise TypeError("iteration over a 0-d array")
+        return (self[i] for i in range(len(self)))
+
+    def copy_to_host_async(self) -> None:
+        """Do nothing, and do not wait: this machine's host sees results without a copy."""
+
+    def is_deleted(self) -> bool:
+        """Return whether the memory was given away; it never is on this machine."""
+        return False
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(
+            f"a virtual array has no {name!r}: use the operations that the machine gave you, Python's "
+            "operators, or np.asarray to wait for the value"
+        )
 
     def __copy__(self) -> Array:
         return self
@@ -164,16 +180,38 @@ def _dispatching(name: str, function: Callable[..., Any]) -> tuple[Any, Any]:
     return forward, reflected
 
 
+def _comparing(name: str, function: Callable[..., Any]) -> Any:
+    def compare(self: Array, other: Any) -> Any:
+        # As with real arrays, comparing with None or a word is answered at once.
+        if other is None or isinstance(other, str):
+            return NotImplemented
+        return self._machine._elementwise(name, function, (self, other), self._device)
+
+    return compare
+
+
+def _method(name: str) -> Any:
+    def method(self: Array, *args: Any, **options: Any) -> Array:
+        def apply(value: np.ndarray) -> Any:
+            return getattr(value, name)(*args, **options)
+
+        return self._machine._elementwise(name, apply, (self,), self._device)
+
+    return method
+
+
 for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul"):
     _forward, _reflected = _dispatching(_name, getattr(operator, _name))
     setattr(Array, f"__{_name}__", _forward)
     setattr(Array, f"__r{_name}__", _reflected)
-for _name in ("lt", "le", "eq", "ne", "gt", "ge", "getitem"):
-    setattr(Array, f"__{_name}__", _dispatching(_name, getattr(operator, _name))[0])
-for _name in ("neg", "abs"):
-
-    def _unary(self: Array, *, _name: str = _name) -> Array:
-        function = getattr(operator, _name)
-        return self._machine._elementwise(_name, function, (self,), self._device)
-
-    setattr(Array, f"__{_name}__", _unary)
+for _name in ("lt", "le", "eq", "ne", "gt", "ge"):
+    setattr(Array, f"__{_name}__", _comparing(_name, getattr(operator, _name)))
+for _name in ("neg", "pos", "abs"):
+    setattr(Array, f"__{_name}__", _method(f"__{_name}__"))
+for _name in ("sum", "mean", "max", "min", "all", "any", "argmax", "argmin", "ravel", "reshape"):
+    setattr(Array, _name, _method(_name))
+for _name in ("astype", "copy", "round", "transpose"):
+    setattr(Array, _name, _method(_name))
+Array.__getitem__ = _dispatching("getitem", operator.getitem)[0]  # type: ignore[attr-defined]
+Array.__round__ = Array.round  # type: ignore[attr-defined]
+Array.T = property(Array.transpose)  # type: ignore[attr-defined]

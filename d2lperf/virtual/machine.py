@@ -68,7 +68,7 @@ class Machine:
         poll_s: host time that one `is_ready()` costs, in seconds.
         elementwise_s: device time of Python operators on handles, in seconds.
         perturb: called with a kind (`dispatch`, `run`, `compile`, `host`) and nanoseconds, returns nanoseconds: noise.
-        max_events: log entries after which the program is stopped.
+        max_events: how much a program may do, polls included, before it is stopped.
     """
 
     def __init__(
@@ -88,7 +88,9 @@ class Machine:
             raise RuntimeError(_refused.get())
         if isinstance(devices, int):
             devices = [Device(f"device:{i}", budget_bytes=budget_bytes) for i in range(devices)]
-        places = _places(depth)
+        devices, places = list(devices), _places(depth)
+        if len({device.name for device in devices}) < len(devices):
+            raise ValueError("two devices have the same name: give each its own")
         self._queues = {device: Queue(device, places) for device in devices}
         if not self._queues:
             raise ValueError("a machine needs at least one device")
@@ -96,7 +98,7 @@ class Machine:
         for lane in (HOST, *(device.name for device in self._queues)):
             self.log.lane(lane)
         self._now_ns = 0
-        self._ops = 0
+        self._ops = self._done = 0
         self._dispatch_ns = to_ns(dispatch_s)
         self._notify_ns = to_ns(notify_s)
         self._poll_ns = to_ns(poll_s)
@@ -139,7 +141,8 @@ class Machine:
 
         Args:
             function: NumPy code; gets arrays, returns an array or a nest of them.
-            cost_s: seconds on a device of speed 1, or a function of the same arguments that returns them.
+            cost_s: seconds on a device of speed 1, or a function of the arguments' values that
+                returns them.
             name: what pictures and messages call it.
             device: where it runs; by default where its arguments are, else on the first device. A call's own `device=`
                 goes before.
@@ -157,7 +160,7 @@ class Machine:
             if compile_s and (where, key) not in compiled:
                 compiled.add((where, key))
                 self._spend(to_ns(compile_s), "compile", f"compile {label}")
-            seconds = cost_s(*args) if callable(cost_s) else cost_s
+            seconds = cost_s(*peek(args)) if callable(cost_s) else cost_s
             bar = f"{label} {next(calls)}" if numbered else label
             return self._issue(label, bar, function, args, where, seconds, inline, workspace_bytes)
 
@@ -210,7 +213,7 @@ class Machine:
         queue, number = self._queues[device], self._ops
         self._ops += 1
         inputs = [leaf for leaf in leaves(args) if isinstance(leaf, Array)]
-        value = function(*peek(args))
+        value = function(*map_leaves(_plain, peek(args)))
         value = map_leaves(_frozen, value)
         cost_ns = self._perturb("run", to_ns(cost_s / device.speed))
 
@@ -264,10 +267,13 @@ class Machine:
     def _record(
         self, start_ns: int, end_ns: int, lane: str, name: str, category: str, op: int = -1
     ) -> None:
-        if len(self.log) >= self._max_events:
+        self._done += 1
+        if self._done > self._max_events:
             raise ClockLimit(
                 f"the program did more than {self._max_events} things on the virtual machine: does its loop end?"
             )
+        if name == "is_ready()" and self.log.extend(name, start_ns, end_ns):
+            return
         self.log.add(start_ns, end_ns - start_ns, lane=lane, name=name, category=category, op=op)
 
 
@@ -279,6 +285,11 @@ def _places(depth: float | None) -> int | None:
             f"depth must be a whole number of at least 1, not {depth}; None means no limit"
         )
     return int(depth)
+
+
+def _plain(leaf: Any) -> Any:
+    # A real jax.Array among the arguments would make NumPy code run on the real device.
+    return np.asarray(leaf) if hasattr(leaf, "__array__") else leaf
 
 
 def _frozen(leaf: Any) -> np.ndarray:

@@ -9,8 +9,8 @@ from typing import Any
 def leaves(tree: Any) -> Iterator[Any]:
     """Yield the leaves of nested lists, tuples and dictionaries; `None` has none."""
     if isinstance(tree, dict):
-        for key in sorted(tree):
-            yield from leaves(tree[key])
+        for item in tree.values():
+            yield from leaves(item)
     elif isinstance(tree, (list, tuple)):
         for item in tree:
             yield from leaves(item)
@@ -21,7 +21,7 @@ def leaves(tree: Any) -> Iterator[Any]:
 def map_leaves(function: Callable[[Any], Any], tree: Any) -> Any:
     """Return the same nest of containers with `function` applied to every leaf."""
     if isinstance(tree, dict):
-        return {key: map_leaves(function, tree[key]) for key in sorted(tree)}
+        return {key: map_leaves(function, item) for key, item in tree.items()}
     if isinstance(tree, tuple) and hasattr(tree, "_fields"):
         return type(tree)(*(map_leaves(function, item) for item in tree))
     if isinstance(tree, (list, tuple)):

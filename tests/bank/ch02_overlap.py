@@ -67,6 +67,34 @@ def loads_one_ahead(step, params, batches):
     return params.block_until_ready()
 
 
+@correct
+def through_jax(step, params, batches):
+    previous = None
+    for batch in batches:
+        params, loss = step(params, jax.device_put(batch))
+        if previous != None:  # noqa: E711  (as with real arrays, this does not wait)
+            previous.block_until_ready()
+        loss.copy_to_host_async()
+        previous = loss
+    return jax.block_until_ready(params)
+
+
+@correct
+def single_precision(step, params, batches):
+    return previous_loss(step, params, (batch.astype(np.float32) for batch in batches))
+
+
+@correct
+def polling(step, params, batches):
+    previous = None
+    for batch in batches:
+        params, loss = step(params, batch)
+        while previous is not None and not previous.is_ready():
+            pass
+        previous = loss
+    return jax.block_until_ready(params)
+
+
 @wrong(loses={"overlap", "both"}, says="one at a time")
 def synchronous(step, params, batches):
     for batch in batches:

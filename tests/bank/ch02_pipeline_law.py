@@ -1,5 +1,8 @@
 from collections import deque
+from fractions import Fraction
 from math import inf
+
+import numpy as np
 
 from bank import correct, wrong
 
@@ -35,6 +38,16 @@ def with_lists(n, t1, t2, t3, depth):
         issued.append(start + t1)
         ended.append(max(issued[-1], ended[-1] if ended else 0.0) + t2)
     return ended[-1] + t3
+
+
+@correct
+def fractions(n, t1, t2, t3, depth):
+    return recurrence(n, *(Fraction(round(t * 1e6), 10**6) for t in (t1, t2, t3)), depth)
+
+
+@correct
+def single_precision(n, t1, t2, t3, depth):
+    return np.float32(recurrence(n, np.float32(t1), np.float32(t2), np.float32(t3), depth))
 
 
 @wrong(loses={"dispatch", "synchronous", "deep", "queue"}, says="book's t₁ + n·t₂ + t₃")

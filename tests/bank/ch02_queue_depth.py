@@ -107,6 +107,22 @@ def rows_without_a_wait_between(run, clock):
 
 
 @correct
+def linear_search_with_a_median(run, clock):
+    for depth in range(1, 60):
+        last = []
+        for _ in range(9):
+            run(1500).block_until_ready()
+            for _ in range(depth + 1):
+                start = clock()
+                result = run(1500)
+            last.append(clock() - start)
+            result.block_until_ready()
+        if median(last) > 0.03:
+            return depth
+    return None
+
+
+@correct
 def counts_what_is_in_flight(run, clock):
     run(2048).block_until_ready()
     results = []

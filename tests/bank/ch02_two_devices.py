@@ -62,6 +62,41 @@ def plan_then_run(work, batches, devices):
     return jax.block_until_ready(results)
 
 
+@correct
+def takes_batches_out_of_the_list(work, batches, devices):
+    todo = list(batches)
+    batches.clear()
+    return earliest_finish(work, todo, devices)
+
+
+@wrong(loses=ALL, says="values, one for each batch")
+def empties_the_list(work, batches, devices):
+    batches.clear()
+    return []
+
+
+@wrong(loses=ALL, says="not those of their batches")
+def makes_the_batches_easy(work, batches, devices):
+    for batch in batches:
+        batch *= 0
+    return earliest_finish(work, batches, devices)
+
+
+@wrong(loses={"near"}, says="alone")
+def rounds_the_share(work, batches, devices):
+    slow, fast = sorted(devices, key=lambda d: d.speed)
+    k = round(len(batches) * slow.speed / (slow.speed + fast.speed))
+    places = np.linspace(0, len(batches) - 1, k).astype(int)
+    results, mine = [], {slow: [], fast: []}
+    for i, batch in enumerate(batches):
+        device = slow if i in places else fast
+        if len(mine[device]) >= 3:
+            mine[device][-3].block_until_ready()
+        results.append(work(batch, device))
+        mine[device].append(results[-1])
+    return results
+
+
 @wrong(loses={"near"}, says="alone")
 def free_first(work, batches, devices):
     slow, fast = sorted(devices, key=lambda d: d.speed)

@@ -108,6 +108,12 @@ def all_then_one(programs, k, clock):
 
 
 @correct
+def empties_the_list(programs, k, clock):
+    mine = [programs.pop(0) for _ in range(len(programs))]
+    return jax.numpy.array(one_run(mine, k, clock))
+
+
+@correct
 def polling(programs, k, clock):
     jax.block_until_ready([program() for program in programs])
     start = clock()
@@ -145,6 +151,6 @@ def waits_in_the_middle(programs, k, clock):
     return one * 0.97, (clock() - start) * 1.03
 
 
-@wrong(loses=ALL, says="two numbers")
+@wrong(loses=ALL, says="2 values")
 def one_number(programs, k, clock):
     return one_run(programs, k, clock)[0]

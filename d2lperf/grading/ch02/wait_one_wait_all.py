@@ -10,7 +10,7 @@ import numpy as np
 
 from d2lperf.grading.answer import Answer
 from d2lperf.grading.exercise import Case, Criterion, Exercise, Wrong
-from d2lperf.grading.values import as_number, close
+from d2lperf.grading.values import as_items, as_number, close
 from d2lperf.timeline import Picture, picture
 from d2lperf.virtual import Machine
 
@@ -61,7 +61,7 @@ def cases(rng: np.random.Generator, instances: int) -> Iterator[Case]:
                     "compile_us": rng.integers(5000, 20000, n).tolist()
                     if kind == "compiles"
                     else [0] * n,
-                    "k": int(rng.integers(0, max(2, n // 2))),
+                    "k": int(rng.integers(1, n // 2)),
                 },
             )
 
@@ -111,20 +111,13 @@ def truth(data: Any) -> Truth:
 def observe(answer: Answer, case: Case) -> Seen:
     """Let the experiment run on a machine that it knows nothing about."""
     machine, programs = build(case.data)
-    said = answer.call(programs, case.data["k"], machine.perf_counter)
+    said = answer.call(list(programs), case.data["k"], machine.perf_counter)
     return Seen(machine, len(programs), truth(case.data), said)
 
 
 def _pair(seen: Seen) -> tuple[float, float]:
-    answer = seen.answer
-    if not isinstance(answer, (tuple, list, np.ndarray)) or len(answer) != 2:
-        raise Wrong(
-            "measure should return two numbers: seconds until one result, seconds until all.",
-            got=repr(answer)[:80],
-        )
-    return as_number(answer[0], what="the first entry"), as_number(
-        answer[1], what="the second entry"
-    )
+    one, everything = as_items(seen.answer, 2, what="measure", each="of the two waits")
+    return as_number(one, what="the first entry"), as_number(everything, what="the second entry")
 
 
 def _right(got: float, want: float) -> bool:
