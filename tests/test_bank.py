@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+import numpy as np
 import pytest
 from bank import Entry, entries
 
@@ -32,6 +33,33 @@ def test_marks_do_not_depend_on_the_seed(entry: Entry, seed: int):
     assert {f.criterion.key for f in result.findings if f.status != "ok"} == entry.loses, as_text(
         result
     )
+
+
+def wrecking(function):
+    """Return the function, made to spoil whatever it was given once it has used it."""
+
+    def spoiled(*args):
+        result = function(*args)
+        for argument in args:
+            for item in argument if isinstance(argument, list) else [argument]:
+                if isinstance(item, np.ndarray) and item.flags.writeable:
+                    item *= 0
+            if isinstance(argument, list):
+                argument.clear()
+        return result
+
+    return spoiled if callable(function) else function
+
+
+@pytest.mark.parametrize("entry", ENTRIES, ids=lambda e: f"{e.exercise_id}-{e.name}")
+def test_what_an_answer_does_to_its_arguments_changes_no_mark(entry: Entry):
+    exercise, answer = find(entry.exercise_id), entry.answer
+    if isinstance(answer, dict):
+        answer = {name: wrecking(function) for name, function in answer.items()}
+    else:
+        answer = wrecking(answer)
+    expected = judge(exercise, entry.answer, instances=1).points
+    assert judge(exercise, answer, instances=1).points == expected
 
 
 @pytest.mark.parametrize("exercise", exercises(), ids=lambda e: e.id)

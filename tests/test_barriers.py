@@ -62,7 +62,7 @@ def test_waiting_for_nothing_points_to_wait_all() -> None:
 
 
 @partial(jax.jit, static_argnums=1)
-def long(x: jax.Array, times: int = 300) -> jax.Array:
+def long(x: jax.Array, times: int = 1200) -> jax.Array:
     """Keep a device busy for a while: far longer than the host needs for the next line."""
     return jax.lax.fori_loop(0, times, lambda _, y: jnp.tanh(y @ x), x)
 
@@ -140,9 +140,9 @@ def test_wait_all_waits_for_what_another_thread_holds() -> None:
 
 def test_waiting_for_some_devices_does_not_wait_for_the_others() -> None:
     x = on(3)
-    wait(long(x, 2000))
+    wait(long(x, 3000))
     wait_all([cpus()[1]])
-    kept = long(x, 2000)
+    kept = long(x, 3000)
     wait_all([cpus()[1]])
     assert not kept.is_ready()
     wait_all([cpus()[3]])

@@ -22,16 +22,18 @@ import pytest
 from d2lperf.cli import lab_arguments, lab_environment
 
 ROOT = Path(__file__).parents[1]
-CHROMIUM = next(
-    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
+NAMES = (
+    *("chromium", "chromium-browser", "google-chrome"),
+    "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
 )
+CHROMIUM = next(filter(None, map(shutil.which, NAMES)), None)
 FLAGS = [
     *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
 ]
 TOKEN = "a-token-for-tests"
 CLAIM = "application/vnd.d2lperf.claim+json"
-RUN_LIMIT_MS = 300_000
+RUN_LIMIT_MS = 200_000
 
 pytestmark = [
     pytest.mark.browser,

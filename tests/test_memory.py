@@ -64,7 +64,7 @@ def test_counting_makes_no_arrays_of_its_own() -> None:
 def test_results_count_from_dispatch_on_and_counting_does_not_wait() -> None:
     @jax.jit
     def long(x: jax.Array) -> jax.Array:
-        return jax.lax.fori_loop(0, 300, lambda _, y: jnp.tanh(y @ x), x)
+        return jax.lax.fori_loop(0, 1500, lambda _, y: jnp.tanh(y @ x), x)
 
     x = jnp.eye(256)
     wait(long(x))

@@ -281,6 +281,7 @@ def test_environment_yml_asks_for_python_as_binder_understands_it(root: Path):
     assert not (root / ".binder").exists(), "would hide environment.yml"
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="repo2docker is installed on Linux only")
 def test_binder_builds_a_conda_image_with_python_3_11_and_runs_post_build(root: Path, tmp_path):
     for name in ("environment.yml", "postBuild", "pyproject.toml", "Makefile", "README.md"):
         shutil.copy(root / name, tmp_path / name)

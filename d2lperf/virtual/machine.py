@@ -56,7 +56,8 @@ class Machine:
     (t₃) after it is finished; until then the operation occupies one of the `depth` places of the
     device's queue, and a full queue makes the host wait before it dispatches. Memory for results,
     workspace and host arguments is held from issue to last use. Values are computed for real, with
-    NumPy, so a program's result and its schedule are judged in one run.
+    NumPy, so a program's result and its schedule are judged in one run. A result that only a
+    reference cycle still refers to counts as held until Python collects it.
 
     Args:
         devices: how many, or what they are; a number gives `device:0`, `device:1`, … of speed 1.
