@@ -333,3 +333,65 @@ def test_calls_can_be_numbered():
 def test_the_virtual_clock_needs_no_jax():
     code = "import sys, d2lperf.virtual; assert 'jax' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize(
+    ("ask", "expected"),
+    [
+        (lambda x: x.sum(), 6.0),
+        (np.sum, 6.0),
+        (lambda x: x.T.reshape(4)[1], 1.0),
+        (lambda x: round(-x.mean(), 1), -1.5),
+        (lambda x: abs(x.astype(np.float32)).max(), 3.0),
+        (lambda x: list(x)[1][0], 1.0),
+        (lambda x: (x > 2).any(), True),
+        (lambda x: +x.ravel()[3], 3.0),
+    ],
+    ids=range(8),
+)
+def test_methods_indexing_and_iteration_dispatch_and_do_not_wait(ask, expected):
+    machine = Machine(1)
+    x = machine.op(lambda: np.arange(4.0).reshape(2, 2).T, cost_s=1e-3)()
+    result = ask(x)
+    assert isinstance(result, Array)
+    assert not machine.log.select(category="wait")
+    assert result.item() == expected
+
+
+def test_comparing_with_none_is_answered_at_once_as_on_a_real_array():
+    machine, x = machine_with_one_running()
+    real = jax.numpy.ones(())
+    for other in (None, "a"):
+        assert (x == other) is (real == other) is False
+        assert (x != other) is (real != other) is True
+    assert not machine.log.select(category="wait")
+
+
+def test_what_a_handle_cannot_do_it_says():
+    _, x = machine_with_one_running()
+    with pytest.raises(AttributeError, match="has no 'at'"):
+        x.at[0].set(1)
+    with pytest.raises(TypeError, match="0-d"):
+        iter(x)
+    x.copy_to_host_async()
+    assert not x.is_deleted()
+
+
+def test_a_cost_is_computed_from_values_without_a_wait():
+    machine = Machine(1, dispatch_s=0)
+    op = machine.op(np.add, cost_s=lambda x, y: float(x + y) * US)
+    op(op(1.0, 1.0), 3.0)
+    assert [e.duration_ns for e in machine.log.select(category="run")] == [2000, 5000]
+    assert not machine.log.select(category="wait")
+
+
+def test_two_devices_need_two_names():
+    with pytest.raises(ValueError, match="same name"):
+        Machine([Device("a"), Device("a")])
+
+
+def test_polls_in_a_row_are_one_event():
+    machine, x = machine_with_one_running()
+    while not x.is_ready():
+        pass
+    assert len(machine.log.select(name="is_ready()")) == 1

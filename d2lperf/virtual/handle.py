@@ -140,6 +140,20 @@ class Array:
             raise TypeError("iteration over a 0-d array")
         return (self[i] for i in range(len(self)))
 
+    def __getitem__(self, index: Any) -> Array:
+        return self._apply("getitem", operator.getitem, index)
+
+    def __round__(self, digits: int = 0) -> Array:
+        return self._apply("round", np.round, digits)
+
+    @property
+    def T(self) -> Array:  # noqa: N802 (the name that arrays have for it)
+        """The transpose; dispatches an operation."""
+        return self._apply("transpose", np.transpose)
+
+    def _apply(self, name: str, function: Callable[..., Any], *args: Any) -> Array:
+        return self._machine._elementwise(name, function, (self, *args), self._device)
+
     def copy_to_host_async(self) -> None:
         """Do nothing, and do not wait: this machine's host sees results without a copy."""
 
@@ -212,6 +226,3 @@ for _name in ("sum", "mean", "max", "min", "all", "any", "argmax", "argmin", "ra
     setattr(Array, _name, _method(_name))
 for _name in ("astype", "copy", "round", "transpose"):
     setattr(Array, _name, _method(_name))
-Array.__getitem__ = _dispatching("getitem", operator.getitem)[0]  # type: ignore[attr-defined]
-Array.__round__ = Array.round  # type: ignore[attr-defined]
-Array.T = property(Array.transpose)  # type: ignore[attr-defined]
