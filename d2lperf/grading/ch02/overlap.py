@@ -209,7 +209,7 @@ def show(seen: Seen) -> Picture:
 
 EXERCISE = Exercise(
     id="ch02.overlap",
-    title="An overlap of one minibatch",
+    title="Two minibatches in flight",
     criteria=(
         Criterion(
             "values",
