@@ -147,7 +147,8 @@ class Machine:
             name: what pictures and messages call it.
             device: where it runs; by default where its arguments are, else on the first device. A call's own `device=`
                 goes before.
-            inline: the host computes it itself when its arguments are ready, as XLA's CPU client does with small work.
+            inline: the host computes it itself when its arguments are there and the device has
+                nothing left to do, as XLA's CPU client does with small work.
             workspace_bytes: memory beside arguments and results, from issue to the end.
             compile_s: host time of the first call for each combination of argument shapes and types.
             numbered: call the first call "name 0", the next one "name 1", and so on.
@@ -227,7 +228,8 @@ class Machine:
         passing = Buffer(f"arguments of {label}", passing_bytes, number)
         queue.ledger.hold([*results, passing], self._now_ns)
 
-        if inline and all(leaf._ready_ns <= self._now_ns for leaf in inputs):
+        idle = queue.idle_from_ns <= self._now_ns
+        if inline and idle and all(leaf._ready_ns <= self._now_ns for leaf in inputs):
             start_ns = self._now_ns
             self._spend(cost_ns, "run", bar, number)
             end_ns = ready_ns = self._now_ns

@@ -123,6 +123,22 @@ def linear_search_with_a_median(run, clock):
 
 
 @correct
+def drains_with_a_tiny_product(run, clock):
+    rows = []
+    for _ in range(7):
+        run(1).block_until_ready()
+        times = []
+        for _ in range(60):
+            start = clock()
+            result = run(1500)
+            times.append(clock() - start)
+        result.block_until_ready()
+        rows.append(times)
+    typical = [median(column) for column in zip(*rows, strict=True)]
+    return next(i for i, t in enumerate(typical) if t > 0.5 * max(typical))
+
+
+@correct
 def counts_what_is_in_flight(run, clock):
     run(2048).block_until_ready()
     results = []

@@ -106,9 +106,9 @@ def observe(answer: Answer, case: Case) -> Seen:
         return ops[size]()
 
     earlier = machine.op(lambda: np.float64(0), cost_s=0.05, name="earlier work")
-    left = [earlier() for _ in range(min(data["queued"], data["depth"] - 1))]
+    for _ in range(min(data["queued"], data["depth"] - 1)):
+        earlier()
     said = answer.call(run, machine.perf_counter)
-    del left
     return Seen(machine, data, said, tuple(sizes))
 
 

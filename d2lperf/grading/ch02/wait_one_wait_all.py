@@ -191,9 +191,9 @@ def _fail(
 
 def _waits_between(seen: Seen) -> bool:
     """Return whether the host waited in the middle of a row of dispatches."""
-    host = [e.category for e in seen.machine.log if e.lane == "host" and e.category != "compile"]
-    rows = "".join("w" if category == "wait" else "d" for category in host).replace("ww", "w")
-    return any(len(row) % seen.programs > 0 for row in rows.split("w"))
+    host = [e.category for e in seen.machine.log if e.category in ("dispatch", "wait")]
+    rows = "".join("w" if category == "wait" else "d" for category in host).split("w")
+    return any(len(row) % seen.programs > 0 for row in rows)
 
 
 def test_both(seen: Seen) -> None:
