@@ -17,7 +17,6 @@ from d2lperf.virtual import (
     ClockLimit,
     Device,
     Machine,
-    OutOfMemory,
     peek,
     pipeline,
     refuse_machines,
