@@ -4,18 +4,92 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
-CATEGORIES = ("dispatch", "run", "wait", "host", "compile")
-"""What an event is: the host hands work over, a device works, the host waits, the host computes, a compiler runs."""
+CATEGORIES = (
+    *("dispatch", "run", "wait", "host", "compile"),
+    *("copy", "collective", "runtime"),
+)
+"""What an event is.
+
+The host hands work over, a device works, the host waits, the host computes, a compiler runs; bytes move over
+a link, devices exchange data, the runtime does something for itself or in detail.
+"""
+
+
+LANE_KINDS = ("host", "device", "link", "thread")
+"""What a lane stands for: the program's thread, what executes operations, what moves bytes, a thread of the runtime."""
+
+
+@dataclass(frozen=True)
+class Lane:
+    """A row of a timeline.
+
+    Attributes:
+        name: what stands beside it, unique in a timeline.
+        kind: one of `LANE_KINDS`.
+        group: what lanes belong to that fold together, such as a device with its streams; empty for none.
+        folded: whether it begins as a thin row.
+    """
+
+    name: str
+    kind: str = "host"
+    group: str = ""
+    folded: bool = False
+
+    def __post_init__(self) -> None:
+        if self.kind not in LANE_KINDS:
+            raise ValueError(
+                f"unknown kind of lane {self.kind!r}: give one of {', '.join(LANE_KINDS)}"
+            )
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A note at one moment, drawn as a flag across all lanes."""
+
+    time_ns: int
+    text: str
+
+
+@dataclass(frozen=True)
+class Strip:
+    """A quantity over time under the lanes: the bytes that a device holds.
+
+    Attributes:
+        name: what stands beside it.
+        times_ns: when the quantity changes, ascending, in nanoseconds.
+        values: how much there is from each of these times on, in bytes.
+        budget: a line across the strip, in bytes; `None` for none.
+    """
+
+    name: str
+    times_ns: tuple[int, ...]
+    values: tuple[int, ...]
+    budget: int | None = None
+
+    def __post_init__(self) -> None:
+        if len(self.times_ns) != len(self.values):
+            raise ValueError(
+                f"strip {self.name!r} has {len(self.times_ns)} times and {len(self.values)} values: "
+                "give one value for each time"
+            )
+
+    @property
+    def peak(self) -> int:
+        """The largest value; 0 for an empty strip."""
+        return max(self.values, default=0)
 
 
 class Event(NamedTuple):
-    """One row of an `EventLog`, read back for people and for checks.
+    """One event, read back for people and for checks.
 
-    `op` is the number of the operation that the event belongs to, the same for its dispatch and its run; -1 for none.
+    `flow` is the number of the operation that the event belongs to, the same for its dispatch, its
+    run and the wait for it; -1 for none. `step` is the number of the step it is part of; -1 for none.
+    `depth` counts the events of the same lane around it.
     """
 
     start_ns: int
@@ -23,7 +97,9 @@ class Event(NamedTuple):
     lane: str
     name: str
     category: str
-    op: int
+    flow: int = -1
+    step: int = -1
+    depth: int = 0
 
     @property
     def end_ns(self) -> int:
@@ -44,19 +120,43 @@ class EventLog:
         self._lane = array("H")
         self._name = array("L")
         self._category = array("B")
-        self._op = array("q")
+        self._flow = array("q")
         self._lanes: dict[str, int] = {}
+        self._kinds: list[Lane] = []
+        self._needs: list[tuple[int, int]] = []
         self._names: dict[str, int] = {}
 
     def __len__(self) -> int:
         return len(self._start)
 
-    def lane(self, lane: str) -> int:
-        """Return the number of a lane, adding the lane if it is new."""
-        return self._lanes.setdefault(lane, len(self._lanes))
+    def lane(self, lane: str, *, kind: str = "host", group: str = "") -> int:
+        """Return the number of a lane, adding the lane if it is new; only then `kind` and `group` count.
+
+        Raises:
+            ValueError: unknown kind.
+        """
+        number = self._lanes.get(lane)
+        if number is None:
+            self._kinds.append(Lane(lane, kind, group))
+            number = self._lanes[lane] = len(self._lanes)
+        return number
+
+    def need(self, earlier: int, later: int) -> None:
+        """Note that operation `later` needs the result of operation `earlier`, both given by flow number."""
+        self._needs.append((earlier, later))
+
+    @property
+    def described_lanes(self) -> tuple[Lane, ...]:
+        """The lanes with their kinds and groups, by number."""
+        return tuple(self._kinds)
+
+    @property
+    def needs(self) -> tuple[tuple[int, int], ...]:
+        """Pairs of flow numbers: the second operation needs the result of the first."""
+        return tuple(self._needs)
 
     def add(
-        self, start_ns: int, duration_ns: int, *, lane: str, name: str, category: str, op: int = -1
+        self, start_ns: int, duration_ns: int, *, lane: str, name: str, category: str, flow: int = -1
     ) -> None:
         """Append one event.
 
@@ -66,7 +166,7 @@ class EventLog:
             lane: the row that the event stands in, such as `host` or `gpu:0`.
             name: what a reader should see on it.
             category: one of `CATEGORIES`.
-            op: number of the operation that it belongs to.
+            flow: number of the operation that it belongs to; -1 for none.
 
         Raises:
             ValueError: negative duration or unknown category.
@@ -80,7 +180,7 @@ class EventLog:
         self._lane.append(self.lane(lane))
         self._name.append(self._names.setdefault(name, len(self._names)))
         self._category.append(CATEGORIES.index(category))
-        self._op.append(op)
+        self._flow.append(flow)
 
     def extend(self, name: str, start_ns: int, end_ns: int) -> bool:
         """Prolong the last event if it has this name and ends where the new one starts.
@@ -115,7 +215,7 @@ class EventLog:
 
         Returns:
             `start_ns` (int64), `duration_ns` (int64), `lane` (uint16), `name` (uint32), `category` (uint8) and
-            `op` (int64); the last but one indexes `CATEGORIES`, `lane` and `name` index `lanes` and `names`.
+            `flow` (int64); `lane`, `name` and `category` index `lanes`, `names` and `CATEGORIES`.
         """
         return {
             "start_ns": np.array(self._start, np.int64),
@@ -123,7 +223,7 @@ class EventLog:
             "lane": np.array(self._lane, np.uint16),
             "name": np.array(self._name, np.uint32),
             "category": np.array(self._category, np.uint8),
-            "op": np.array(self._op, np.int64),
+            "flow": np.array(self._flow, np.int64),
         }
 
     def __iter__(self) -> Iterator[Event]:
@@ -134,11 +234,11 @@ class EventLog:
             self._lane,
             self._name,
             self._category,
-            self._op,
+            self._flow,
             strict=True,
         )
-        for start, duration, lane, name, category, op in rows:
-            yield Event(start, duration, lanes[lane], names[name], CATEGORIES[category], op)
+        for start, duration, lane, name, category, flow in rows:
+            yield Event(start, duration, lanes[lane], names[name], CATEGORIES[category], flow)
 
     def select(
         self, *, lane: str | None = None, name: str | None = None, category: str | None = None
@@ -165,5 +265,5 @@ class EventLog:
             self.lanes[self._lane[i]],
             self.names[self._name[i]],
             CATEGORIES[self._category[i]],
-            self._op[i],
+            self._flow[i],
         )

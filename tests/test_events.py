@@ -24,8 +24,8 @@ rows = st.lists(
 @given(rows)
 def test_what_goes_in_comes_out_row_by_row_and_column_by_column(events):
     log = EventLog()
-    for start, duration, lane, name, category, op in events:
-        log.add(start, duration, lane=lane, name=name, category=category, op=op)
+    for start, duration, lane, name, category, flow in events:
+        log.add(start, duration, lane=lane, name=name, category=category, flow=flow)
     assert [tuple(event) for event in log] == events
     columns = log.columns()
     assert {len(column) for column in columns.values()} == {len(events)}

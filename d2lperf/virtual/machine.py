@@ -277,7 +277,7 @@ class Machine:
             )
         if name == "is_ready()" and self.log.extend(name, start_ns, end_ns):
             return
-        self.log.add(start_ns, end_ns - start_ns, lane=lane, name=name, category=category, op=op)
+        self.log.add(start_ns, end_ns - start_ns, lane=lane, name=name, category=category, flow=op)
 
 
 def _places(depth: float | None) -> int | None:
