@@ -78,7 +78,9 @@ class Columns:
         self.category = _kept(numbers["category"][order], np.uint8)
         self.flow = _kept(flow[order], np.int64)
         self.step = _kept(step[order], np.int32)
-        self.depth = _kept(_depths(self.start_ns, self.end_ns, self.lane, len(self.lanes)), np.uint16)
+        self.depth = _kept(
+            _depths(self.start_ns, self.end_ns, self.lane, len(self.lanes)), np.uint16
+        )
 
     def __len__(self) -> int:
         return len(self.start_ns)
@@ -225,7 +227,7 @@ def _numbers(columns: Mapping[str, Any], key: str, size: int, limit: int | None)
     if len(column) != size:
         raise ValueError(f"column {key!r} has {len(column)} entries, start_ns has {size}")
     column = column.astype(np.int64)
-    if limit is not None and size and not (0 <= column.min() and column.max() < limit):
+    if limit is not None and size and not (column.min() >= 0 and column.max() < limit):
         at = int(np.flatnonzero((column < 0) | (column >= limit))[0])
         raise ValueError(f"event {at} has {key} number {column[at]}, but there are {limit}")
     return column

@@ -13,6 +13,7 @@ from d2lperf.timeline.columns import Columns
 
 if TYPE_CHECKING:
     from d2lperf.tables import Table
+    from d2lperf.timeline.comparison import Comparison
     from d2lperf.timeline.critical import CriticalPath
     from d2lperf.timeline.picture import Picture
     from d2lperf.timeline.widget import TimelineWidget
@@ -55,9 +56,7 @@ class Timeline(Columns):
         end_ns: int | None = None,
         notes: Iterable[str] = (),
     ) -> None:
-        super().__init__(
-            columns, lanes=lanes, names=names, marks=marks, strips=strips, needs=needs
-        )
+        super().__init__(columns, lanes=lanes, names=names, marks=marks, strips=strips, needs=needs)
         self.title = title
         self.caption = caption
         self.notes = tuple(notes)
@@ -71,7 +70,7 @@ class Timeline(Columns):
 
     def replace(self, **options: Any) -> Timeline:
         """Return the same events with another `title`, `caption`, `lanes`, `marks`, `strips`, `end_ns` or `notes`."""
-        return Timeline(self._columns(), **self._options() | options)
+        return self._with(self._columns(), **options)
 
     def only(self, *lanes: str, **criteria: Any) -> Timeline:
         """Return the events of some lanes, or those that `matches` finds, on the same time axis.
@@ -91,7 +90,13 @@ class Timeline(Columns):
         place[chosen] = range(len(chosen))
         columns = {key: column[kept] for key, column in self._columns().items()}
         columns["lane"] = place[columns["lane"]]
-        return Timeline(columns, **self._options() | {"lanes": [self.lanes[i] for i in chosen]})
+        return self._with(columns, lanes=[self.lanes[i] for i in chosen])
+
+    def against(self, other: Timeline, **options: Any) -> Comparison:
+        """Return this timeline and another one in one picture; takes the options of `Comparison.of`."""
+        from d2lperf.timeline.comparison import Comparison
+
+        return Comparison.of(self, other, **options)
 
     def summary(self) -> str:
         """Return one sentence: how long it took, how long each lane was busy and how long the host waited."""
@@ -204,6 +209,9 @@ class Timeline(Columns):
         from d2lperf.timeline.widget import TimelineWidget
 
         return TimelineWidget(self, **options)
+
+    def _with(self, columns: Mapping[str, Any], **options: Any) -> Timeline:
+        return Timeline(columns, **self._options() | options)
 
     def _columns(self) -> dict[str, np.ndarray]:
         keys = ("start_ns", "duration_ns", "lane", "name", "category", "flow", "step")
