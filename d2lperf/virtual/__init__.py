@@ -1,7 +1,9 @@
-"""The virtual clock: a deterministic machine with a host, devices, bounded queues and memory budgets."""
+"""The virtual clock: a deterministic machine with a host, devices, links, bounded queues and memory budgets."""
 
 from d2lperf.virtual.handle import Array, peek
-from d2lperf.virtual.machine import ClockLimit, Machine, refuse_machines
+from d2lperf.virtual.host import ClockLimit
+from d2lperf.virtual.link import Link
+from d2lperf.virtual.machine import Machine, refuse_machines
 from d2lperf.virtual.memory import OutOfMemory
 from d2lperf.virtual.pipeline import pipeline
 from d2lperf.virtual.queue import Device
@@ -10,6 +12,7 @@ __all__ = [
     "Array",
     "ClockLimit",
     "Device",
+    "Link",
     "Machine",
     "OutOfMemory",
     "peek",

@@ -24,20 +24,30 @@ class Array:
     `ndim`, `nbytes`, `devices()` and `is_ready()` do not wait. Arithmetic, comparison, indexing,
     iteration and methods such as `sum` dispatch further operations. `jax.block_until_ready` and
     `jax.device_get` work as on real arrays. `jnp` functions compute on the real clock: they refuse
-    a virtual array, or wait for it as `np.asarray` does.
+    a virtual array, or wait for it as `np.asarray` does. Behind a link to the host, asking for the
+    value copies it to the host first, once.
     """
 
-    __slots__ = ("_buffer", "_device", "_machine", "_ready_ns", "_value")
+    __slots__ = ("_buffer", "_device", "_done_ns", "_fetched", "_machine", "_ready_ns", "_value")
     __array_priority__ = 100
     __hash__ = None  # type: ignore[assignment]
 
     def __init__(
-        self, machine: Machine, device: Device, value: np.ndarray, ready_ns: int, buffer: Buffer
+        self,
+        machine: Machine,
+        device: Device,
+        value: np.ndarray,
+        done_ns: int,
+        ready_ns: int,
+        buffer: Buffer,
     ) -> None:
         self._machine = machine
         self._device = device
         self._value = value
+        # The device has it, the host can know, and the host has a copy (with the number of that copy).
+        self._done_ns = done_ns
         self._ready_ns = ready_ns
+        self._fetched: tuple[int, int] | None = None
         self._buffer = buffer
 
     def __del__(self) -> None:
@@ -86,7 +96,7 @@ class Array:
 
     def block_until_ready(self) -> Array:
         """Wait until the value is there and return the same handle."""
-        self._wait("block_until_ready")
+        self._machine._wait(self._ready_ns, "block_until_ready", self._buffer.flow)
         return self
 
     def item(self, *args: int) -> Any:
@@ -100,7 +110,8 @@ class Array:
         return self._value.tolist()
 
     def _wait(self, reason: str) -> np.ndarray:
-        self._machine._wait_until(self._ready_ns, reason)
+        ready_ns, flow = self._machine._fetch(self)
+        self._machine._wait(ready_ns, reason, flow)
         return self._value
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
@@ -155,7 +166,8 @@ class Array:
         return self._machine._elementwise(name, function, (self, *args), self._device)
 
     def copy_to_host_async(self) -> None:
-        """Do nothing, and do not wait: this machine's host sees results without a copy."""
+        """Start the copy to the host, and do not wait; nothing to do where no link joins host and device."""
+        self._machine._fetch(self)
 
     def is_deleted(self) -> bool:
         """Return whether the memory was given away; it never is on this machine."""
@@ -182,6 +194,21 @@ class Array:
 def peek(tree: Any) -> Any:
     """Return a nest of handles as NumPy arrays without waiting or leaving a trace: for judges, not programs."""
     return map_leaves(lambda leaf: leaf._value if isinstance(leaf, Array) else leaf, tree)
+
+
+def plain(leaf: Any) -> Any:
+    """Return the value of a handle, an array for whatever can become one, and anything else as it is."""
+    if isinstance(leaf, Array):
+        return leaf._value
+    # A real jax.Array among the arguments would make NumPy code run on the real device.
+    return np.asarray(leaf) if hasattr(leaf, "__array__") else leaf
+
+
+def frozen(leaf: Any) -> np.ndarray:
+    """Return a read-only copy: freezing a result must not freeze somebody else's array."""
+    value = np.array(leaf)
+    value.flags.writeable = False
+    return value
 
 
 def _dispatching(name: str, function: Callable[..., Any]) -> tuple[Any, Any]:

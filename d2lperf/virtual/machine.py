@@ -11,18 +11,17 @@ from typing import Any
 
 import numpy as np
 
-from d2lperf.events import EventLog
+from d2lperf.events import EventLog, Mark
+from d2lperf.timeline import Timeline
+from d2lperf.virtual.copying import fetch, put
 from d2lperf.virtual.handle import Array, peek
+from d2lperf.virtual.host import HOST, Host, to_ns
+from d2lperf.virtual.link import Link, Network, Via
 from d2lperf.virtual.memory import Buffer
+from d2lperf.virtual.operation import Operation, check_device, issue, own, place
 from d2lperf.virtual.queue import Device, Queue
 from d2lperf.virtual.tree import leaves, map_leaves
-
-HOST = "host"
-
-
-class ClockLimit(RuntimeError):
-    """A program did more on a virtual machine than anybody would want to look at."""
-
+from d2lperf.virtual.view import view
 
 _refused: ContextVar[str] = ContextVar("refused", default="")
 
@@ -37,17 +36,6 @@ def refuse_machines(reason: str) -> Iterator[None]:
         _refused.reset(token)
 
 
-def to_ns(seconds: float) -> int:
-    """Return whole nanoseconds.
-
-    Raises:
-        ValueError: negative or not finite.
-    """
-    if not 0 <= seconds < 1e9:
-        raise ValueError(f"a duration must be at least 0 and below 1e9 seconds, not {seconds!r}")
-    return round(seconds * 1e9)
-
-
 class Machine:
     """One host thread that dispatches operations to devices on a deterministic clock.
 
@@ -59,6 +47,13 @@ class Machine:
     NumPy, so a program's result and its schedule are judged in one run. A result that only a
     reference cycle still refers to counts as held until Python collects it.
 
+    Links (see `Link`) make bytes take time. Each carries its copies in the order of issue while
+    devices and host work on; copies take no place in a device's queue. A device runs its operations
+    in the order of issue as well: one whose argument is still on its way holds up those behind it.
+    With a link between host and device, arrays of the host (not single numbers) that an operation
+    gets are copied over it first, and asking for a value copies it back, once for each result. A
+    device that no link joins to the host shares the host's memory.
+
     Args:
         devices: how many, or what they are; a number gives `device:0`, `device:1`, … of speed 1.
         dispatch_s: host time for handing over one operation, in seconds.
@@ -68,8 +63,13 @@ class Machine:
         budget_bytes: memory of each device given by number; `None` for no limit.
         poll_s: host time that one `is_ready()` costs, in seconds.
         elementwise_s: device time of Python operators on handles, in seconds.
-        perturb: called with a kind (`dispatch`, `run`, `compile`, `host`) and nanoseconds, returns nanoseconds: noise.
-        max_events: how much a program may do, polls included, before it is stopped.
+        perturb: called with a kind (`dispatch`, `run`, `compile`, `host`, `copy`) and nanoseconds, returns
+            nanoseconds: noise.
+        max_events: how much a program may do, polls and uses of results included, before it is stopped.
+        links: what joins devices with each other and with the host; none if moving bytes takes no time.
+
+    Raises:
+        ValueError: no device, names that are taken, links to unknown places, numbers that make no sense.
     """
 
     def __init__(
@@ -84,6 +84,7 @@ class Machine:
         elementwise_s: float = 5e-6,
         perturb: Callable[[str, int], int] | None = None,
         max_events: int = 200_000,
+        links: Iterable[Link] = (),
     ) -> None:
         if _refused.get():
             raise RuntimeError(_refused.get())
@@ -95,17 +96,16 @@ class Machine:
         self._queues = {device: Queue(device, places) for device in devices}
         if not self._queues:
             raise ValueError("a machine needs at least one device")
-        self.log = EventLog()
-        for lane in (HOST, *(device.name for device in self._queues)):
-            self.log.lane(lane)
-        self._now_ns = 0
-        self._ops = self._done = 0
+        self._ledgers = {device.name: queue.ledger for device, queue in self._queues.items()}
+        self._host = Host(perturb, max_events)
+        self.log.lane(HOST, kind="host")
+        for name in self._ledgers:
+            self.log.lane(name, kind="device")
+        self._network = Network(links, [*self._ledgers], self._host)
         self._dispatch_ns = to_ns(dispatch_s)
         self._notify_ns = to_ns(notify_s)
         self._poll_ns = to_ns(poll_s)
         self._elementwise_s = elementwise_s
-        self._perturb = perturb or (lambda kind, duration_ns: duration_ns)
-        self._max_events = max_events
 
     @property
     def devices(self) -> tuple[Device, ...]:
@@ -113,18 +113,28 @@ class Machine:
         return tuple(self._queues)
 
     @property
+    def links(self) -> tuple[Link, ...]:
+        """The machine's links."""
+        return self._network.links
+
+    @property
+    def log(self) -> EventLog:
+        """Everything that happened, in the order of issue."""
+        return self._host.log
+
+    @property
     def now_ns(self) -> int:
         """The host's clock in nanoseconds."""
-        return self._now_ns
+        return self._host.now_ns
 
     def perf_counter(self) -> float:
         """Return the host's clock in seconds; reading it costs nothing."""
-        return self._now_ns / 1e9
+        return self._host.now_ns / 1e9
 
     @property
     def busy_until_ns(self) -> int:
         """When the host could know that everything issued so far is finished, in nanoseconds."""
-        return max(self._now_ns, *(queue.drained_ns for queue in self._queues.values()))
+        return max(self._host.now_ns, self._host.last[0])
 
     def op(
         self,
@@ -154,28 +164,57 @@ class Machine:
             numbered: call the first call "name 0", the next one "name 1", and so on.
         """
         label = name or str(getattr(function, "__name__", "operation"))
+        operation = Operation(label, function, inline, workspace_bytes)
         home, compiled, calls = device, set[Any](), count()
 
         def call(*args: Any, device: Device | None = None) -> Any:
-            where = self._place(label, args, device or home)
-            key = tuple((np.shape(x), str(getattr(x, "dtype", type(x)))) for x in leaves(args))
-            if compile_s and (where, key) not in compiled:
-                compiled.add((where, key))
-                self._spend(to_ns(compile_s), "compile", f"compile {label}")
+            where = place(self, label, args, device or home)
+            if compile_s and (key := (where, *_signature(args))) not in compiled:
+                compiled.add(key)
+                self._host.spend(to_ns(compile_s), "compile", f"compile {label}")
             seconds = cost_s(*peek(args)) if callable(cost_s) else cost_s
             bar = f"{label} {next(calls)}" if numbered else label
-            return self._issue(label, bar, function, args, where, seconds, inline, workspace_bytes)
+            return issue(self, operation, bar, args, where, seconds)
 
         call.__name__ = call.__qualname__ = label
         return call
 
+    def device_put(
+        self, x: Any, device: Device, *, via: Via = None, name: str | None = None
+    ) -> Any:
+        """Start copying to a device and return handles at once, as `jax.device_put` does.
+
+        The host pays `dispatch_s` for each handle or array. A copy begins when its value is there and
+        the link is free. What is on the device already comes back as it is, at no cost, and so does
+        what needs no link to get there, as a new handle: between the host and a device that shares
+        its memory, and everywhere on a machine without links. Memory at the destination is held
+        from issue on, and at the source until the bytes have left.
+
+        Args:
+            x: a handle, an array of the host, or a nest of them.
+            device: where to.
+            via: `"host"`, devices or a sequence of them to pass on the way, each of which passes the bytes on when it
+                has all of them; by default the direct link, or the host if there is none.
+            name: what pictures call the copy.
+
+        Returns:
+            Handles on the device, in the same containers.
+
+        Raises:
+            ValueError: an unknown device, another machine's result, or no link on the way.
+            OutOfMemory: a device on the way has no room.
+        """
+        own(self, "device_put", x)
+        check_device(self, device)
+        return map_leaves(lambda leaf: put(self, leaf, device, via, name), x)
+
     def host_work(self, seconds: float, *, name: str = "host work") -> None:
         """Let the host compute for a while, as a Python loop or a data loader would."""
-        self._spend(to_ns(seconds), "host", name)
+        self._host.spend(to_ns(seconds), "host", name)
 
     def wait_all(self) -> None:
-        """Wait until everything that was issued on any device is finished."""
-        self._wait_until(self.busy_until_ns, "wait_all")
+        """Wait until everything that was issued is finished, on devices and on links."""
+        self._wait(self.busy_until_ns, "wait_all", self._host.last[1])
 
     def peak_bytes(self, device: Device | None = None) -> int:
         """Return the most bytes that were held at once, on one device or on the fullest."""
@@ -186,98 +225,63 @@ class Machine:
         """Return times (ns) and the bytes held on a device (by default the first) from each of them on."""
         return self._queues[device or self.devices[0]].ledger.steps()
 
-    def _place(self, label: str, args: Any, device: Device | None) -> Device:
-        at = {leaf._device for leaf in leaves(args) if isinstance(leaf, Array)}
-        if any(leaf._machine is not self for leaf in leaves(args) if isinstance(leaf, Array)):
-            raise ValueError(f"{label} got the result of another machine: compute it on this one")
-        if device is not None and device not in self._queues:
-            raise ValueError(
-                f"{device} is not a device of this machine: it has {', '.join(map(str, self._queues))}"
-            )
-        at |= {device} if device is not None else set()
-        if len(at) > 1:
-            raise ValueError(
-                f"{label} got arguments on several devices ({', '.join(sorted(map(str, at)))}): bring them to one"
-            )
-        return at.pop() if at else self.devices[0]
+    def sent_bytes(self) -> dict[tuple[str, str], int]:
+        """Return the bytes sent so far over links, by the names of the places that they left and went to."""
+        return dict(self._network.sent_bytes)
 
-    def _issue(
+    def timeline(
         self,
-        label: str,
-        bar: str,
-        function: Callable[..., Any],
-        args: Any,
-        device: Device,
-        cost_s: float,
-        inline: bool,
-        workspace_bytes: int,
-    ) -> Any:
-        queue, number = self._queues[device], self._ops
-        self._ops += 1
-        inputs = [leaf for leaf in leaves(args) if isinstance(leaf, Array)]
-        value = function(*map_leaves(_plain, peek(args)))
-        value = map_leaves(_frozen, value)
-        cost_ns = self._perturb("run", to_ns(cost_s / device.speed))
+        *,
+        title: str = "",
+        caption: str = "",
+        memory: bool | Iterable[Device] = False,
+        budget: int | None = None,
+        end_s: float | None = None,
+        marks: Iterable[Mark | tuple[float, str]] = (),
+    ) -> Timeline:
+        """Return what has been issued so far as a timeline.
 
-        self._wait_until(queue.slot_free_ns(self._now_ns), "queue full", always=False)
-        self._spend(self._dispatch_ns, "dispatch", bar, number)
-        results = [Buffer(label, leaf.nbytes, number) for leaf in leaves(value)]
-        passing_bytes = workspace_bytes + sum(
-            np.asarray(leaf).nbytes for leaf in leaves(args) if not isinstance(leaf, Array)
+        Args:
+            title: a line above the lanes.
+            caption: a line below; by default a summary of the lanes.
+            memory: devices whose bytes are shown under the lanes; `True` for all that ever held any.
+            budget: where to draw the line across these, in bytes; by default each device's own budget.
+            end_s: right end of the time axis, to draw several timelines on one scale, in seconds.
+            marks: notes, as `Mark` or as a pair of seconds and text.
+
+        Raises:
+            ValueError: a device that is not of this machine.
+        """
+        return view(
+            self,
+            memory=memory,
+            budget=budget,
+            marks=marks,
+            title=title,
+            caption=caption,
+            end_ns=None if end_s is None else to_ns(end_s),
         )
-        passing = Buffer(f"arguments of {label}", passing_bytes, number)
-        queue.ledger.hold([*results, passing], self._now_ns)
-
-        idle = queue.idle_from_ns <= self._now_ns
-        if inline and idle and all(leaf._ready_ns <= self._now_ns for leaf in inputs):
-            start_ns = self._now_ns
-            self._spend(cost_ns, "run", bar, number)
-            end_ns = ready_ns = self._now_ns
-        else:
-            start_ns, end_ns = queue.run(self._now_ns, cost_ns, self._notify_ns)
-            ready_ns = end_ns + self._notify_ns
-            self._record(start_ns, end_ns, device.name, bar, "run", number)
-        for buffer in (*results, passing, *(leaf._buffer for leaf in inputs)):
-            buffer.use_until(end_ns)
-        queue.ledger.release(passing, self._now_ns)
-        buffers = iter(results)
-        return map_leaves(lambda leaf: Array(self, device, leaf, ready_ns, next(buffers)), value)
 
     def _elementwise(
         self, name: str, function: Callable[..., Any], args: Any, device: Device
     ) -> Any:
-        device = self._place(name, args, device)
-        return self._issue(name, name, function, args, device, self._elementwise_s, False, 0)
+        operation = Operation(name, function)
+        return issue(
+            self, operation, name, args, place(self, name, args, device), self._elementwise_s
+        )
 
-    def _spend(self, duration_ns: int, category: str, name: str, op: int = -1) -> None:
-        if category != "run":
-            duration_ns = self._perturb(category, duration_ns)
-        start_ns, self._now_ns = self._now_ns, self._now_ns + duration_ns
-        self._record(start_ns, self._now_ns, HOST, name, category, op)
+    def _wait(self, ready_ns: int, reason: str, flow: int) -> None:
+        self._host.wait_until(ready_ns, reason, flow)
 
-    def _wait_until(self, time_ns: int, reason: str, *, always: bool = True) -> None:
-        start_ns, self._now_ns = self._now_ns, max(self._now_ns, time_ns)
-        if always or self._now_ns > start_ns:
-            self._record(start_ns, self._now_ns, HOST, reason, "wait")
+    def _fetch(self, array: Array) -> tuple[int, int]:
+        return fetch(self, array)
 
     def _poll(self, ready_ns: int) -> bool:
-        self._spend(self._poll_ns, "host", "is_ready()")
-        return ready_ns <= self._now_ns
+        self._host.spend(self._poll_ns, "host", "is_ready()")
+        return ready_ns <= self._host.now_ns
 
     def _release(self, device: Device, buffer: Buffer) -> None:
-        self._queues[device].ledger.release(buffer, self._now_ns)
-
-    def _record(
-        self, start_ns: int, end_ns: int, lane: str, name: str, category: str, op: int = -1
-    ) -> None:
-        self._done += 1
-        if self._done > self._max_events:
-            raise ClockLimit(
-                f"the program did more than {self._max_events} things on the virtual machine: does its loop end?"
-            )
-        if name == "is_ready()" and self.log.extend(name, start_ns, end_ns):
-            return
-        self.log.add(start_ns, end_ns - start_ns, lane=lane, name=name, category=category, flow=op)
+        self._queues[device].ledger.release(buffer, self._host.now_ns)
 
 
 def _places(depth: float | None) -> int | None:
@@ -290,13 +294,5 @@ def _places(depth: float | None) -> int | None:
     return int(depth)
 
 
-def _plain(leaf: Any) -> Any:
-    # A real jax.Array among the arguments would make NumPy code run on the real device.
-    return np.asarray(leaf) if hasattr(leaf, "__array__") else leaf
-
-
-def _frozen(leaf: Any) -> np.ndarray:
-    # A view is copied, so that freezing the result does not freeze somebody else's array.
-    value = np.array(leaf)
-    value.flags.writeable = False
-    return value
+def _signature(args: Any) -> tuple:
+    return tuple((np.shape(x), str(getattr(x, "dtype", type(x)))) for x in leaves(args))

@@ -13,14 +13,20 @@ class OutOfMemory(MemoryError):
 
 
 class Buffer:
-    """Bytes on one device: held from issue until nobody refers to them and their last use has ended."""
+    """Bytes on one device: held from issue until nobody refers to them and their last use has ended.
 
-    __slots__ = ("busy_until_ns", "name", "nbytes", "op", "ticket")
+    Args:
+        name: what wrote them, for messages.
+        nbytes: how many.
+        flow: number of the operation that wrote them; -1 for none.
+    """
 
-    def __init__(self, name: str, nbytes: int, op: int) -> None:
+    __slots__ = ("busy_until_ns", "flow", "name", "nbytes", "ticket")
+
+    def __init__(self, name: str, nbytes: int, flow: int) -> None:
         self.name = name
         self.nbytes = nbytes
-        self.op = op
+        self.flow = flow
         self.busy_until_ns = 0
         self.ticket = -1
 
@@ -53,10 +59,7 @@ class Ledger:
         Raises:
             OutOfMemory: the buffers do not fit beside what is held; nothing is taken then.
         """
-        self._settle(now_ns)
-        wanted = sum(buffer.nbytes for buffer in buffers)
-        if self.budget_bytes is not None and self.held_bytes + wanted > self.budget_bytes:
-            raise OutOfMemory(self._complaint(buffers[0].name, wanted, now_ns))
+        wanted = self.require(buffers, now_ns)
         for buffer in buffers:
             buffer.ticket = self._tickets
             self._held[self._tickets] = buffer
@@ -66,6 +69,18 @@ class Ledger:
         if wanted:
             self._steps.append((now_ns, wanted))
 
+    def require(self, buffers: list[Buffer], now_ns: int) -> int:
+        """Return how many bytes these are, without taking any.
+
+        Raises:
+            OutOfMemory: they do not fit beside what is held.
+        """
+        self._settle(now_ns)
+        wanted = sum(buffer.nbytes for buffer in buffers)
+        if self.budget_bytes is not None and self.held_bytes + wanted > self.budget_bytes:
+            raise OutOfMemory(self._complaint(buffers[0].name, wanted, now_ns))
+        return wanted
+
     def release(self, buffer: Buffer, now_ns: int) -> None:
         """Give memory back once its last use has ended, `now_ns` at the earliest."""
         free_ns = max(now_ns, buffer.busy_until_ns)
@@ -73,7 +88,7 @@ class Ledger:
 
     def steps(self) -> tuple[list[int], list[int]]:
         """Return the times (ns) at which the amount changes and the bytes held from there on."""
-        gone = [(free_ns, -buffer.nbytes) for free_ns, _, buffer in self._leaving]
+        gone = [(free_ns, -buffer.nbytes) for free_ns, _, buffer in self._leaving if buffer.nbytes]
         times: list[int] = []
         held: list[int] = []
         for time_ns, change in sorted(self._steps + gone):
@@ -99,7 +114,7 @@ class Ledger:
         size: Counter[tuple[str, str]] = Counter()
         for buffer in self._held.values():
             state = "in flight" if buffer.busy_until_ns > now_ns else "finished, kept by Python"
-            ops[buffer.name, state].add(buffer.op)
+            ops[buffer.name, state].add(buffer.flow)
             size[buffer.name, state] += buffer.nbytes
         holders = "; ".join(
             f"{len(ops[key])} × {key[0]} ({key[1]}): {format_bytes(nbytes)}"

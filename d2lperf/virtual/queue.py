@@ -36,6 +36,10 @@ class Queue:
     Args:
         device: whose queue it is.
         depth: computations that may be in flight; `None` for no limit.
+
+    Attributes:
+        ledger: who holds which bytes.
+        idle_from_ns: when everything that was issued is finished, in nanoseconds.
     """
 
     def __init__(self, device: Device, depth: int | None) -> None:
@@ -43,24 +47,20 @@ class Queue:
         self.depth = depth
         self.ledger = Ledger(device.name, device.budget_bytes)
         self.idle_from_ns = 0
-        self._noticed_ns: deque[int] = deque()
+        self._noticed: deque[tuple[int, int]] = deque()
 
-    def slot_free_ns(self, now_ns: int) -> int:
-        """Return when the host may dispatch one more computation, `now_ns` at the earliest."""
-        while self._noticed_ns and self._noticed_ns[0] <= now_ns:
-            self._noticed_ns.popleft()
-        if self.depth is None or len(self._noticed_ns) < self.depth:
-            return now_ns
-        return self._noticed_ns[len(self._noticed_ns) - self.depth]
+    def place_free(self, now_ns: int) -> tuple[int, int]:
+        """Return when the host may dispatch one more computation, and whose place that is (-1 for a free one)."""
+        noticed = self._noticed
+        while noticed and noticed[0][0] <= now_ns:
+            noticed.popleft()
+        if self.depth is None or len(noticed) < self.depth:
+            return now_ns, -1
+        return noticed[len(noticed) - self.depth]
 
-    def run(self, earliest_ns: int, cost_ns: int, notify_ns: int) -> tuple[int, int]:
+    def run(self, earliest_ns: int, cost_ns: int, notify_ns: int, flow: int) -> tuple[int, int]:
         """Append a computation and return its start and end; the host notices the end `notify_ns` later."""
         start_ns = max(self.idle_from_ns, earliest_ns)
         self.idle_from_ns = end_ns = start_ns + cost_ns
-        self._noticed_ns.append(end_ns + notify_ns)
+        self._noticed.append((end_ns + notify_ns, flow))
         return start_ns, end_ns
-
-    @property
-    def drained_ns(self) -> int:
-        """When the host will have noticed the end of everything that was issued."""
-        return self._noticed_ns[-1] if self._noticed_ns else 0

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 
-def leaves(tree: Any) -> Iterator[Any]:
-    """Yield the leaves of nested lists, tuples and dictionaries; `None` has none."""
-    if isinstance(tree, dict):
-        for item in tree.values():
-            yield from leaves(item)
-    elif isinstance(tree, (list, tuple)):
-        for item in tree:
-            yield from leaves(item)
+def leaves(tree: Any) -> list[Any]:
+    """Return the leaves of nested lists, tuples and dictionaries; `None` has none."""
+    found: list[Any] = []
+    _collect(tree, found)
+    return found
+
+
+def _collect(tree: Any, found: list[Any]) -> None:
+    if isinstance(tree, (list, tuple, dict)):
+        for item in tree.values() if isinstance(tree, dict) else tree:
+            _collect(item, found)
     elif tree is not None:
-        yield tree
+        found.append(tree)
 
 
 def map_leaves(function: Callable[[Any], Any], tree: Any) -> Any:
