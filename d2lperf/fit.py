@@ -1,0 +1,338 @@
+"""From a timeline to the virtual machine that explains it: t₁, t₂, t₃ and the depth, with the residual."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from d2lperf.events import Event
+from d2lperf.stats import Samples
+from d2lperf.tables import Table, table
+from d2lperf.timeline import Timeline
+from d2lperf.timeline.comparison import Comparison
+from d2lperf.units import format_seconds
+from d2lperf.virtual import Array, Device, Machine, pipeline
+
+QUEUE_FULL = "queue full"
+LONG_GAP = 5
+"""A pause of the host this many times as long as a dispatch counts as work of its own."""
+
+
+@dataclass(frozen=True)
+class Fit:
+    """The durations of a virtual machine, read off a timeline, and what they leave unexplained.
+
+    Attributes:
+        t1: host time for each dispatch, in seconds.
+        t2: device time of each run, by the operation's name, in seconds.
+        t3: from the end of an operation until a waiting host goes on, in seconds; `None` if nothing waited.
+        depth: operations that were in flight whenever the host had to wait for a place; `None` if it never did.
+        most_in_flight: the most operations that were dispatched and not finished.
+        measured: the timeline.
+        predicted: the same program on the virtual machine with these durations.
+        errors_s: predicted minus measured end of every run, in seconds, both counted from the first dispatch.
+    """
+
+    t1: Samples
+    t2: dict[str, Samples]
+    t3: Samples | None
+    depth: int | None
+    most_in_flight: int
+    measured: Timeline
+    predicted: Timeline
+    errors_s: tuple[float, ...]
+
+    @property
+    def t1_s(self) -> float:
+        """Typical time to dispatch one operation, in seconds."""
+        return self.t1.median
+
+    @property
+    def t2_s(self) -> float:
+        """Typical time to run one operation, in seconds.
+
+        Raises:
+            ValueError: operations of several names ran; `t2` has each of them.
+        """
+        if len(self.t2) > 1:
+            raise ValueError(f"several operations ran: ask t2 for one of {', '.join(self.t2)}")
+        return next(iter(self.t2.values())).median
+
+    @property
+    def t3_s(self) -> float:
+        """Typical time until the host knows, in seconds; 0 if nothing waited."""
+        return self.t3.median if self.t3 else 0.0
+
+    @property
+    def residual(self) -> float:
+        """Root mean square of the errors as a share of the measured time, without unit."""
+        return float(np.sqrt(np.mean(np.square(self.errors_s)))) / self._measured_s
+
+    @property
+    def makespan_ratio(self) -> float:
+        """Predicted time to the end of the last run over the measured one."""
+        return (self._measured_s + self.errors_s[-1]) / self._measured_s
+
+    @cached_property
+    def _measured_s(self) -> float:
+        program = _Program(self.measured)
+        return max(run.end_ns for run in program.runs.values()) / 1e9 - program.begin_ns / 1e9
+
+    @cached_property
+    def comparison(self) -> Comparison:
+        """Both timelines in one picture."""
+        title = f"measured and predicted; residual {self.residual:.1%}"
+        return self.measured.against(self.predicted, names=("measured", "virtual"), title=title)
+
+    def pipeline(self, n: int, *, barrier_every: int = 0) -> Machine:
+        """Return a virtual machine after `n` operations with these durations; see `virtual.pipeline`."""
+        times = (self.t1_s, self.t2_s, self.t3_s)
+        return pipeline(n, *times, depth=self.depth, barrier_every=barrier_every)
+
+    def table(self) -> Table:
+        """Return the durations with their spread, the depth and the residual."""
+        rows = [_row("t₁, dispatching", self.t1)]
+        rows += [_row(f"t₂, running {name}", samples) for name, samples in self.t2.items()]
+        if self.t3:
+            rows.append(_row("t₃, until the host knows", self.t3))
+        else:
+            rows.append(("t₃, until the host knows", "nothing waited", "", ""))
+        never = f"never full, {self.most_in_flight} in flight at most"
+        rows.append(("depth of the queue", str(self.depth or never), "", ""))
+        rows.append(("residual", f"{self.residual:.1%}", "", ""))
+        rows.append(("predicted / measured time", f"{self.makespan_ratio:.3f}", "", ""))
+        caption = "Durations that explain the timeline, with the middle half of their values"
+        return table(("", "median", "from", "to"), rows, caption=caption)
+
+    def __repr__(self) -> str:
+        return str(self.table())
+
+    def _ipython_display_(self) -> None:
+        from IPython.display import display
+
+        display(self.table())
+        self.comparison._ipython_display_()
+
+
+def fit(timeline: Timeline) -> Fit:
+    """Find the virtual machine that explains a timeline best, and how well it does.
+
+    t₁ is what a dispatch costs the host, pauses of the usual length included and waits left out. t₂
+    of an operation is the time from when it could start (it is dispatched, the device has finished
+    the one before) until its end. t₃ is the time from the end of what is waited for until the host
+    goes on. All are medians. The same program (dispatches, waits, longer pauses as host work) is then
+    run on the virtual machine with these numbers, and compared run by run.
+
+    Args:
+        timeline: of a program that dispatches operations to devices, measured or virtual.
+
+    Returns:
+        The durations, the prediction and the residual.
+
+    Raises:
+        ValueError: the timeline has no dispatch whose run is known.
+    """
+    program = _Program(timeline)
+    t1, t2, t3 = program.dispatch_s(), program.run_s(), program.notice_s()
+    depth = program.depth(t3.median if t3 else 0.0)
+    medians = {name: samples.median for name, samples in t2.items()}
+    machine, numbers = program.replay(t1.median, medians, t3.median if t3 else 0.0, depth)
+    ends = {run.flow: run.end_ns for run in machine.log if run.category == "run"}
+    first = machine.log.select(category="dispatch")[0].start_ns
+    errors = [
+        ((ends[number] - first) - (program.runs[flow].end_ns - program.begin_ns)) / 1e9
+        for flow, number in numbers.items()
+    ]
+    order = np.argsort([program.runs[flow].end_ns for flow in numbers], kind="stable")
+    return Fit(
+        t1=t1,
+        t2=t2,
+        t3=t3,
+        depth=depth,
+        most_in_flight=program.most_in_flight(),
+        measured=timeline,
+        predicted=machine.timeline(title="predicted"),
+        errors_s=tuple(errors[i] for i in order),
+    )
+
+
+class _Action(NamedTuple):
+    """What the host did next: dispatched `flow`, waited for it, or was busy for `duration_ns` with something else."""
+
+    kind: str
+    flow: int
+    duration_ns: int
+
+
+class _Program:
+    """What a host did, read off its lane."""
+
+    def __init__(self, timeline: Timeline) -> None:
+        devices = {lane.name for lane in timeline.lanes if lane.kind == "device"}
+        events = list(timeline)
+        self.runs = {e.flow: e for e in events if e.category == "run" and e.lane in devices}
+        self.runs.pop(-1, None)
+        dispatches = [e for e in events if e.category == "dispatch" and e.flow in self.runs]
+        if not dispatches:
+            raise ValueError(
+                "no dispatch in this timeline has a run on a device that belongs to it: record a program that "
+                "calls jitted functions on arrays large enough to be dispatched asynchronously"
+            )
+        host = dispatches[0].lane
+        self.dispatches = {e.flow: e for e in dispatches if e.lane == host}
+        self.runs = {flow: run for flow, run in self.runs.items() if flow in self.dispatches}
+        self.begin_ns = dispatches[0].start_ns
+        ended = {e.flow: e.end_ns for e in events if e.category in ("run", "copy")}
+        self.arrived_ns = dict.fromkeys(self.runs, 0)
+        for earlier, later in timeline.needs.tolist():
+            if earlier in ended and later in self.runs:
+                self.arrived_ns[later] = max(self.arrived_ns[later], ended[earlier])
+        own = [e for e in events if e.lane == host and e.end_ns > self.begin_ns]
+        self.full = [e for e in own if e.category == "wait" and e.name == QUEUE_FULL]
+        acts = [e for e in own if self._is_act(e)]
+        # A step around a dispatch is no work of its own; loading a batch is.
+        starts = np.array([e.start_ns for e in acts])
+        for e in own:
+            inside = np.count_nonzero((starts >= e.start_ns) & (starts < e.end_ns))
+            if e.category == "host" and not inside:
+                acts.append(e)
+        self.acts = sorted(acts, key=lambda e: (e.start_ns, e.end_ns))
+
+    def _is_act(self, event: Event) -> bool:
+        if event.category == "dispatch":
+            return event.flow in self.dispatches
+        return event.category in ("wait", "compile") and event.name != QUEUE_FULL
+
+    def _blocked_ns(self, start_ns: int, end_ns: int) -> int:
+        """Return how long the host stood before a full queue in a stretch of time."""
+        return sum(max(0, min(e.end_ns, end_ns) - max(e.start_ns, start_ns)) for e in self.full)
+
+    def pauses_ns(self) -> list[int]:
+        """Return the time between one act of the host and the next."""
+        return [
+            max(0, after.start_ns - before.end_ns - self._blocked_ns(before.end_ns, after.start_ns))
+            for before, after in pairwise(self.acts)
+        ]
+
+    @property
+    def _dispatch_ns(self) -> float:
+        return float(np.median([e.duration_ns for e in self.dispatches.values()]))
+
+    def usual_pause_ns(self) -> float:
+        """Return the pause that Python makes between two dispatches."""
+        between = [
+            pause
+            for pause, (before, after) in zip(self.pauses_ns(), pairwise(self.acts), strict=True)
+            if before.category == after.category == "dispatch"
+            if pause <= LONG_GAP * self._dispatch_ns
+        ]
+        return float(np.median(between)) if between else 0.0
+
+    def dispatch_s(self) -> Samples:
+        """Return the host's time for each dispatch, the usual pause included, in seconds."""
+        usual_ns = self.usual_pause_ns()
+        return Samples(
+            (e.duration_ns - self._blocked_ns(e.start_ns, e.end_ns) + usual_ns) / 1e9
+            for e in self.dispatches.values()
+        )
+
+    def run_s(self) -> dict[str, Samples]:
+        """Return the device's time for each run by name, in seconds."""
+        durations: dict[str, list[float]] = {}
+        free_ns: dict[str, int] = {}
+        for run in sorted(self.runs.values(), key=lambda run: run.end_ns):
+            # A run may begin before its dispatch has quite returned.
+            could_ns = min(
+                max(self.arrived_ns[run.flow], self.dispatches[run.flow].end_ns), run.start_ns
+            )
+            begin_ns = max(could_ns, free_ns.get(run.lane, could_ns))
+            durations.setdefault(run.name, []).append((run.end_ns - begin_ns) / 1e9)
+            free_ns[run.lane] = run.end_ns
+        return {name: Samples(values) for name, values in durations.items()}
+
+    def notice_s(self) -> Samples | None:
+        """Return the time from the end of each awaited run until the host went on, in seconds."""
+        late = [
+            (wait.end_ns - run.end_ns) / 1e9
+            for wait in self.acts
+            if wait.category == "wait" and (run := self._awaited(wait)) is not None
+            if wait.start_ns < run.end_ns <= wait.end_ns
+        ]
+        return Samples(late) if late else None
+
+    def _awaited(self, wait: Event) -> Event | None:
+        if wait.flow in self.runs:
+            return self.runs[wait.flow]
+        ended = [run for run in self.runs.values() if run.end_ns <= wait.end_ns]
+        return max(ended, key=lambda run: run.end_ns, default=None)
+
+    def _in_flight(self, time_ns: int, notice_ns: int, lane: str) -> int:
+        return sum(
+            self.dispatches[flow].start_ns < time_ns < run.end_ns + notice_ns
+            for flow, run in self.runs.items()
+            if run.lane == lane
+        )
+
+    def most_in_flight(self) -> int:
+        """Return the most operations of one device that were dispatched and not finished."""
+        return max(
+            1 + self._in_flight(e.start_ns, 0, self.runs[flow].lane)
+            for flow, e in self.dispatches.items()
+        )
+
+    def depth(self, notice_s: float) -> int | None:
+        """Return how many operations were in flight whenever the queue was full; `None` if it never was."""
+        notice_ns = round(notice_s * 1e9)
+        counts = []
+        for wait in self.full:
+            # The dispatch that had to wait: it contains the wait, or follows it.
+            after = [e for e in self.dispatches.values() if e.end_ns >= wait.end_ns]
+            if after:
+                held = min(after, key=lambda e: e.start_ns)
+                at_ns, lane = min(wait.start_ns, held.start_ns), self.runs[held.flow].lane
+                counts.append(self._in_flight(at_ns, notice_ns, lane))
+        return max(1, round(float(np.median(counts)))) if counts else None
+
+    def actions(self) -> list[_Action]:
+        """Return what the host did, long pauses and compilation as work of their own."""
+        usual_ns = self.usual_pause_ns()
+        found: list[_Action] = []
+        for act, pause_ns in zip(self.acts, [*self.pauses_ns(), 0], strict=True):
+            if act.category == "dispatch":
+                found.append(_Action("dispatch", act.flow, 0))
+            elif act.category in ("compile", "host"):
+                found.append(_Action("host", -1, act.duration_ns))
+            elif (run := self._awaited(act)) is not None:
+                found.append(_Action("wait", run.flow, 0))
+            if pause_ns > LONG_GAP * max(usual_ns, self._dispatch_ns):
+                found.append(_Action("host", -1, round(pause_ns - usual_ns)))
+        return found
+
+    def replay(
+        self, t1_s: float, t2_s: dict[str, float], t3_s: float, depth: int | None
+    ) -> tuple[Machine, dict[int, int]]:
+        """Run the program on a virtual machine; return it and its operations' numbers by measured flow."""
+        names = dict.fromkeys(run.lane for run in self.runs.values())
+        devices = {name: Device(name) for name in names}
+        machine = Machine(devices.values(), dispatch_s=t1_s, notify_s=t3_s, depth=depth)
+        ops = {name: machine.op(lambda: np.zeros(0), cost_s=t2_s[name], name=name) for name in t2_s}
+        handles: dict[int, Array] = {}
+        numbers: dict[int, int] = {}
+        for action in self.actions():
+            if action.kind == "host":
+                machine.host_work(action.duration_ns / 1e9)
+            elif action.kind == "dispatch":
+                run = self.runs[action.flow]
+                handles[action.flow] = ops[run.name](device=devices[run.lane])
+                numbers[action.flow] = len(numbers)
+            elif action.flow in handles:
+                handles[action.flow].block_until_ready()
+        return machine, numbers
+
+
+def _row(name: str, samples: Samples) -> tuple[str, ...]:
+    return name, *(format_seconds(value) for value in (samples.median, *samples.quartiles))
