@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from d2lperf.grading.answer import Answer
+from d2lperf.timeline import Timeline
 
 
 class Wrong(Exception):
@@ -72,7 +73,7 @@ class Exercise:
         criteria: what earns points, in the order shown.
         cases: draws the cases from a generator; the second argument says how many of each kind.
         observe: runs the answer in one case and returns what the criteria look at.
-        picture: gets an observation and returns a picture of the run (anything with `.svg`) or `None`.
+        timeline: gets an observation and returns the run as a timeline, or `None`.
         parts: names of the functions that an answer consists of; empty where it is a single one.
         instances: random instances of every kind of case in a check.
     """
@@ -82,7 +83,7 @@ class Exercise:
     criteria: tuple[Criterion, ...]
     cases: Callable[[np.random.Generator, int], Iterable[Case]]
     observe: Callable[[Answer, Case], Any]
-    picture: Callable[[Any], Any] | None = None
+    timeline: Callable[[Any], Timeline | None] | None = None
     parts: tuple[str, ...] = ()
     instances: int = 3
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from d2lperf.grading.answer import Answer, StudentError, quiet
 from d2lperf.grading.exercise import Case, Criterion, Exercise, Wrong
+from d2lperf.timeline import Timeline
 
 
 @dataclass(frozen=True)
@@ -45,13 +46,13 @@ class Result:
         exercise: the exercise.
         findings: one for each criterion, in its order.
         printed: what the student's code printed or warned about, shortened.
-        picture: a picture of the student's own run, of the first case that went wrong if one did.
+        timeline: the student's own run, of the first case that went wrong if one did.
     """
 
     exercise: Exercise
     findings: tuple[Finding, ...]
     printed: str = ""
-    picture: Any = None
+    timeline: Timeline | None = None
 
     @property
     def points(self) -> int:
@@ -100,10 +101,10 @@ def judge(
             if finding.status != "ok" and all(f.status == "ok" for f in findings_by_key.values()):
                 shown = seen
             findings_by_key[criterion.key] = finding
-        picture = None
-        if exercise.picture is not None and not isinstance(shown, StudentError):
-            picture = exercise.picture(shown)
-    return Result(exercise, tuple(findings_by_key.values()), student.printed, picture)
+        timeline = None
+        if exercise.timeline is not None and not isinstance(shown, StudentError):
+            timeline = exercise.timeline(shown)
+    return Result(exercise, tuple(findings_by_key.values()), student.printed, timeline)
 
 
 def _observe(exercise: Exercise, student: Answer, case: Case) -> Any:

@@ -28,9 +28,10 @@ def as_html(result: Result) -> str:
     """Return the result as one HTML box, without scripts, readable in light and dark themes."""
     rows = "".join(_row(finding, words) for finding, words in _all_words(result))
     state = "ok" if result.status == "ok" else "open"
-    title, score, picture = html.escape(result.exercise.title), _score(result), result.picture
+    title, score = html.escape(result.exercise.title), _score(result)
     parts = [f"<p><b>{title}</b> <span>{score}</span></p><table><tbody>{rows}</tbody></table>"]
-    if picture is not None:
+    if result.timeline is not None:
+        picture = result.timeline.picture()
         caption = html.escape(picture.caption)
         parts.append(f"<figure>{picture.as_img()}<figcaption>{caption}</figcaption></figure>")
     if result.printed:

@@ -7,6 +7,7 @@ from typing import Any
 from d2lperf.grading.judging import Result, judge
 from d2lperf.grading.present import as_html, as_text
 from d2lperf.grading.registry import find
+from d2lperf.timeline import Timeline
 
 
 class Report:
@@ -23,6 +24,11 @@ class Report:
     def points(self) -> int:
         """Points earned."""
         return self.result.points
+
+    @property
+    def timeline(self) -> Timeline | None:
+        """The run that the report draws, to look into: zoom, measure, select; `None` if there is none."""
+        return self.result.timeline
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
         return {"text/plain": str(float(self.points)), "text/html": as_html(self.result)}

@@ -11,7 +11,7 @@ import numpy as np
 from d2lperf.grading.answer import Answer
 from d2lperf.grading.exercise import Case, Criterion, Exercise, Wrong
 from d2lperf.grading.values import as_number, close
-from d2lperf.timeline import Picture, picture
+from d2lperf.timeline import Timeline
 from d2lperf.units import format_seconds
 from d2lperf.virtual import Device, Machine
 
@@ -223,11 +223,11 @@ def test_diagnosis(seen: Seen) -> None:
         )
 
 
-def show(seen: Seen) -> Picture | None:
+def show(seen: Seen) -> Timeline | None:
     """Draw the benchmark's run."""
     if seen.machine is None:
         return None
-    return picture(seen.machine.log, title=f"your bench_{seen.name} on the virtual clock")
+    return seen.machine.timeline(title=f"your bench_{seen.name} on the virtual clock")
 
 
 SENTENCES = {
@@ -253,6 +253,6 @@ EXERCISE = Exercise(
     ),
     cases=cases,
     observe=observe,
-    picture=show,
+    timeline=show,
     parts=(*SUBJECTS, "diagnosis"),
 )

@@ -13,7 +13,7 @@ from d2lperf.events import Event
 from d2lperf.grading.answer import Answer
 from d2lperf.grading.exercise import Case, Criterion, Exercise, Wrong
 from d2lperf.grading.values import as_array
-from d2lperf.timeline import Picture, picture
+from d2lperf.timeline import Timeline
 from d2lperf.units import format_seconds
 from d2lperf.virtual import Machine
 
@@ -202,9 +202,9 @@ def _culprit(seen: Seen, run: Event) -> str | None:
     return None
 
 
-def show(seen: Seen) -> Picture:
-    """Draw the run."""
-    return picture(seen.machine.log, title="your loop on the virtual clock")
+def show(seen: Seen) -> Timeline:
+    """Return the run."""
+    return seen.machine.timeline(title="your loop on the virtual clock")
 
 
 EXERCISE = Exercise(
@@ -248,5 +248,5 @@ EXERCISE = Exercise(
     ),
     cases=cases,
     observe=observe,
-    picture=show,
+    timeline=show,
 )

@@ -12,7 +12,7 @@ import numpy as np
 from d2lperf.grading.answer import Answer
 from d2lperf.grading.exercise import Case, Criterion, Exercise, Wrong
 from d2lperf.grading.values import as_number, close
-from d2lperf.timeline import Picture, picture
+from d2lperf.timeline import Timeline
 from d2lperf.units import format_seconds
 from d2lperf.virtual import Machine, pipeline
 
@@ -77,7 +77,7 @@ def test(seen: Seen) -> None:
     if message is None:
         times = ", ".join(f"{t * 1e6:.0f}e-6" for t in (seen.t1, seen.t2, seen.t3))
         depth = "math.inf" if seen.depth == inf else f"{seen.depth}"
-        message = f"look at picture(virtual.pipeline({seen.n}, {times}, depth={depth}).log)."
+        message = f"look at virtual.pipeline({seen.n}, {times}, depth={depth}).timeline()."
     situation = (
         f"n={seen.n}, t1={format_seconds(seen.t1)}, t2={format_seconds(seen.t2)}, "
         f"t3={format_seconds(seen.t3)}, depth={seen.depth}"
@@ -135,10 +135,10 @@ def _mistakes(seen: Seen) -> list[tuple[float, str]]:
     ]
 
 
-def show(seen: Seen) -> Picture:
+def show(seen: Seen) -> Timeline:
     """Draw the pipeline that the answer was asked about."""
     title = f"n = {seen.n}, depth = {seen.depth}: what the virtual clock does"
-    return picture(seen.machine.log, title=title)
+    return seen.machine.timeline(title=title)
 
 
 EXERCISE = Exercise(
@@ -166,5 +166,5 @@ EXERCISE = Exercise(
     ),
     cases=cases,
     observe=observe,
-    picture=show,
+    timeline=show,
 )

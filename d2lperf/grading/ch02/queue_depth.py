@@ -11,7 +11,7 @@ import numpy as np
 from d2lperf.grading.answer import Answer
 from d2lperf.grading.exercise import Case, Criterion, Exercise, Wrong
 from d2lperf.grading.values import as_number
-from d2lperf.timeline import Picture, picture
+from d2lperf.timeline import Timeline
 from d2lperf.virtual import Machine
 
 MAX_DEPTH = 48
@@ -199,9 +199,9 @@ def _drains_first(seen: Seen) -> bool:
     return False
 
 
-def show(seen: Seen) -> Picture:
+def show(seen: Seen) -> Timeline:
     """Draw the experiment."""
-    return picture(seen.machine.log, title="your experiment on the virtual clock")
+    return seen.machine.timeline(title="your experiment on the virtual clock")
 
 
 EXERCISE = Exercise(
@@ -233,6 +233,6 @@ EXERCISE = Exercise(
     ),
     cases=cases,
     observe=observe,
-    picture=show,
+    timeline=show,
     instances=6,
 )

@@ -11,7 +11,7 @@ import numpy as np
 from d2lperf.grading.answer import Answer
 from d2lperf.grading.exercise import Case, Criterion, Exercise, Wrong
 from d2lperf.grading.values import as_items, as_number
-from d2lperf.timeline import Picture, picture
+from d2lperf.timeline import Timeline
 from d2lperf.units import format_seconds
 from d2lperf.virtual import Device, Machine
 
@@ -177,9 +177,9 @@ def _why(seen: Seen) -> str:
     )
 
 
-def show(seen: Seen) -> Picture:
-    """Draw the run."""
-    return picture(seen.machine.log, title="your program on the virtual clock")
+def show(seen: Seen) -> Timeline:
+    """Return the run."""
+    return seen.machine.timeline(title="your program on the virtual clock")
 
 
 EXERCISE = Exercise(
@@ -210,5 +210,5 @@ EXERCISE = Exercise(
     ),
     cases=cases,
     observe=observe,
-    picture=show,
+    timeline=show,
 )

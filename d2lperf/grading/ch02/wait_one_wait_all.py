@@ -11,7 +11,7 @@ import numpy as np
 from d2lperf.grading.answer import Answer
 from d2lperf.grading.exercise import Case, Criterion, Exercise, Wrong
 from d2lperf.grading.values import as_items, as_number, close
-from d2lperf.timeline import Picture, picture
+from d2lperf.timeline import Timeline
 from d2lperf.virtual import Machine
 
 DISPATCH_S = 40e-6
@@ -202,9 +202,9 @@ def test_both(seen: Seen) -> None:
     test_all(seen)
 
 
-def show(seen: Seen) -> Picture:
+def show(seen: Seen) -> Timeline:
     """Draw the experiment."""
-    return picture(seen.machine.log, title="your experiment on the virtual clock")
+    return seen.machine.timeline(title="your experiment on the virtual clock")
 
 
 EXERCISE = Exercise(
@@ -242,5 +242,5 @@ EXERCISE = Exercise(
     ),
     cases=cases,
     observe=observe,
-    picture=show,
+    timeline=show,
 )
