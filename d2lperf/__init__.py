@@ -36,6 +36,10 @@ _HOME = {
     "format_bytes": "units",
     "format_seconds": "units",
     "picture": "timeline",
+    "Timeline": "timeline",
+    "record": "recording",
+    "step": "recording",
+    "open_timeline": "recording",
 }
 _MODULES = ("timeline", "virtual")
 

@@ -1,0 +1,213 @@
+"""From the raw events of a profile to a timeline."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from d2lperf.events import CATEGORIES, Lane, Mark
+from d2lperf.recording import gpu, runs
+from d2lperf.recording.bars import Bar, Issue
+from d2lperf.recording.host import Thread, read_thread
+from d2lperf.recording.profile import Line, Plane, read_planes
+from d2lperf.timeline.timeline import Timeline
+
+if TYPE_CHECKING:
+    from jax.profiler import ProfileData
+
+END_OF_BLOCK = "end of the block"
+
+_NUMBERED = re.compile(r"(.*)/-?\d+$")
+_THREADS = {
+    "tf_XLAPjRtCpuClient": "XLA client",
+    "tf_XLAEigen": "Eigen",
+    "tf_PjRtCompilerThreadPool": "compiler",
+    "tf_xla-cpu-codegen": "code generator",
+    "py_xla_execute": "XLA launch",
+    "tf_pjrt_thread_pool": "PJRT pool",
+    "Host Threads": "GPU calls",
+}
+_COMPILERS = ("compiler", "code generator")
+_UNDRAWN = ("ThreadpoolListener::", "end: ")
+
+
+def timeline_from(
+    profile: ProfileData, *, title: str = "", threads: bool = True, details: bool = False
+) -> Timeline:
+    """Turn a profile into a timeline.
+
+    Args:
+        profile: as `jax.profiler` reads it.
+        title: a line above the lanes.
+        threads: keep the runtime's threads, folded.
+        details: keep what happens inside of dispatches.
+
+    Raises:
+        ValueError: the profile holds no event, or damaged ones.
+    """
+    planes = read_planes(profile)
+    host = [line for plane in planes if not gpu.is_device(plane) for line in plane.lines]
+    python, others = _sorted_lines(host)
+    read = _read_python(python, details)
+    issues = _numbered(read)
+    found = runs.Runs()
+    for line, thread in zip(python, read, strict=True):
+        found.read(line, thread.lane)
+    for line in others:
+        found.read(line)
+    unknown = runs.match(issues, found)
+    executed = found.of_the_reader()
+    names = {issue.bar.flow: issue.bar.name for issue in issues}
+    bars = [bar for thread in read for bar in thread.bars] + runs.draw(executed, names)
+    bars += runs.queue_full(issues, executed)
+    lanes = [Lane(thread.lane) for thread in read]
+    ordinals = sorted({run.ordinal for run in executed if not run.lane})
+    lanes += [Lane(f"cpu:{n}", "device", f"cpu:{n}") for n in ordinals]
+    device_lanes, device_bars = _devices(planes, host, issues)
+    lanes += device_lanes
+    bars += device_bars
+    _credit_waits(bars)
+    _spread_steps(bars, issues)
+    if threads:
+        lanes, bars = _with_threads(lanes, bars, others, read)
+    notes = [_UNKNOWN.format(unknown)] if unknown else []
+    return _timeline(bars, lanes, _block(read), title=title, notes=notes)
+
+
+_UNKNOWN = "{} runs have no arrow: the profile does not say which of the dispatches with the same name they belong to."
+
+
+def _sorted_lines(host: Iterable[Line]) -> tuple[list[Line], list[Line]]:
+    """Tell Python's threads, which bear the program's name, from the runtime's, which are numbered."""
+    python: list[Line] = []
+    others: list[Line] = []
+    for line in host:
+        (others if _NUMBERED.match(line.name) else python).append(line)
+    return python, others
+
+
+def _read_python(lines: Sequence[Line], details: bool) -> list[Thread]:
+    threads = [read_thread(line.spans, "", details=details) for line in lines]
+    # The thread that recorded is the reader's own; else the one that gave most away.
+    order = sorted(threads, key=lambda t: (t.block is None, -len(t.issues)))
+    for number, thread in enumerate(order):
+        thread.lane = f"Python {number + 1}" if number else "Python"
+        for bar in thread.bars:
+            bar.lane = thread.lane
+    return threads
+
+
+def _numbered(threads: Iterable[Thread]) -> list[Issue]:
+    issues = sorted((i for thread in threads for i in thread.issues), key=lambda i: i.bar.start)
+    for flow, issue in enumerate(issues):
+        issue.bar.flow = flow
+    return issues
+
+
+def _devices(
+    planes: Iterable[Plane], host: Sequence[Line], issues: Sequence[Issue]
+) -> tuple[list[Lane], list[Bar]]:
+    launches = gpu.launches_of(host)
+    lanes: list[Lane] = []
+    work: list[gpu.Launched] = []
+    for plane in planes:
+        if gpu.is_device(plane):
+            more, items = gpu.read_device(plane, launches)
+            lanes += more
+            work += items
+    gpu.match(work, launches, issues, gpu.contexts(issues, host))
+    return lanes, [item.bar for item in work]
+
+
+def _credit_waits(bars: Iterable[Bar]) -> None:
+    """Give a wait the flow of what it waited for, if only one can have ended it.
+
+    That is inference: what ended last before the wait did, unless something else ended about as late.
+    """
+    bars = [*bars]
+    work = sorted((b for b in bars if b.category in ("run", "copy", "collective") and b.flow >= 0
+                   and not b.lane.startswith("Python")), key=lambda b: b.end)  # fmt: skip
+    ends = [bar.end for bar in work]
+    for wait in bars:
+        if wait.category != "wait" or wait.flow >= 0:
+            continue
+        wait.flow = -1
+        last = bisect_right(ends, wait.end) - 1
+        if last < 0 or ends[last] <= wait.start:
+            continue
+        lag = wait.end - ends[last]
+        rivals = work[bisect_left(ends, ends[last] - lag) : last]
+        if all(rival.flow == work[last].flow for rival in rivals):
+            wait.flow = work[last].flow
+
+
+def _spread_steps(bars: Iterable[Bar], issues: Iterable[Issue]) -> None:
+    steps = {issue.bar.flow: issue.bar.step for issue in issues if issue.bar.step >= 0}
+    for bar in bars:
+        if bar.step < 0 and bar.flow >= 0:
+            bar.step = steps.get(bar.flow, -1)
+
+
+def _with_threads(
+    lanes: list[Lane], bars: list[Bar], others: Iterable[Line], read: Sequence[Thread]
+) -> tuple[list[Lane], list[Bar]]:
+    """Add the threads of the runtime, numbered in the order in which they began."""
+    block = next((thread.block for thread in read if thread.block), None)
+    count: Counter[str] = Counter()
+    for line in sorted(others, key=lambda line: line.spans[0].start):
+        match = _NUMBERED.match(line.name)
+        kind = match[1] if match else line.name
+        label = _THREADS.get(kind, kind.removeprefix("tf_"))
+        category = "compile" if label in _COMPILERS else "runtime"
+        drawn = [
+            Bar(span.start, span.end, "", span.name or "unnamed", category)
+            for span in line.spans
+            if not span.name.startswith(_UNDRAWN) and not (block and span.start >= block[1])
+        ]
+        if drawn:
+            count[label] += 1
+            lane = gpu.unique(f"{label} {count[label]}", lanes)
+            for bar in drawn:
+                bar.lane = lane
+            lanes.append(Lane(lane, "thread", folded=True))
+            bars += drawn
+    return lanes, bars
+
+
+def _block(threads: Iterable[Thread]) -> tuple[int, int] | None:
+    return next((thread.block for thread in threads if thread.block), None)
+
+
+def _timeline(
+    bars: list[Bar],
+    lanes: Sequence[Lane],
+    block: tuple[int, int] | None,
+    *,
+    title: str,
+    notes: Sequence[str],
+) -> Timeline:
+    if not bars and block is None:
+        raise ValueError(
+            "the profile holds no events: record it around code that does something, "
+            "`with record() as trace:` or `with jax.profiler.trace(folder):`"
+        )
+    origin = block[0] if block else min(bar.start for bar in bars)
+    used = {bar.lane for bar in bars}
+    lanes = [lane for lane in lanes if lane.name in used]
+    lane_number = {lane.name: i for i, lane in enumerate(lanes)}
+    names = {name: i for i, name in enumerate(dict.fromkeys(bar.name for bar in bars))}
+    category = {name: i for i, name in enumerate(CATEGORIES)}
+    columns = {
+        "start_ns": [bar.start - origin for bar in bars],
+        "duration_ns": [bar.end - bar.start for bar in bars],
+        "lane": [lane_number[bar.lane] for bar in bars],
+        "name": [names[bar.name] for bar in bars],
+        "category": [category[bar.category] for bar in bars],
+        "flow": [bar.flow for bar in bars],
+        "step": [bar.step for bar in bars],
+    }
+    marks = [Mark(block[1] - origin, END_OF_BLOCK)] if block else []
+    return Timeline(columns, lanes=lanes, names=names, title=title, marks=marks, notes=notes)

@@ -1,0 +1,175 @@
+"""Recording a program with JAX's profiler."""
+
+from __future__ import annotations
+
+import functools
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+from d2lperf.recording.bars import BLOCK, END
+from d2lperf.recording.files import find_profile, open_timeline
+from d2lperf.timeline.timeline import Timeline
+
+_HOST_LEVEL = 2
+"""What the profiler keeps of the host: the runtime's own events, without the verbose ones."""
+
+
+class Recording(Timeline):
+    """A timeline that is filled in when the block of `record` ends."""
+
+    def __init__(self) -> None:
+        self._goes_on = True
+
+    def _fill(self, timeline: Timeline) -> None:
+        vars(self).update(vars(timeline))
+        self._goes_on = False
+
+    def __getattr__(self, name: str) -> Any:
+        # Python asks objects for names of its own; those are absent, not early.
+        if name.startswith("_"):
+            raise AttributeError(name)
+        if vars(self).get("_goes_on"):
+            raise RuntimeError(
+                "the recording goes on until its block ends: use it after the `with` block"
+            )
+        raise AttributeError(f"a timeline has no {name!r}")
+
+    def __repr__(self) -> str:
+        return "<Recording that goes on>" if self._goes_on else super().__repr__()
+
+
+@contextmanager
+def record(
+    *,
+    title: str = "",
+    wait: bool = True,
+    threads: bool = True,
+    details: bool = False,
+    keep: str | Path | None = None,
+) -> Iterator[Recording]:
+    """Record what Python, the runtime and the devices do in a `with` block.
+
+    Before the block, work that is still going on is waited for, so that the devices begin idle. Time zero is the
+    beginning of the block. In the recording
+
+    - a dispatch bears the name of the function, and an arrow leads to its run, where the profile tells which it is;
+    - `trace f`, `lower f` and `compile f` are what a first call does more (tracing is what precedes lowering);
+    - `wait`, `block_until_ready`, `np.asarray` are waits; `float`, `bool` and `print` show as `np.asarray`, which they
+      use. While it goes on, `jax.block_until_ready` and `jax.effects_barrier` announce themselves to the profiler,
+      which does not see them otherwise; copies of these made by `from jax import …` do not;
+    - `queue full` is the wait inside of a dispatch that finds 32 computations in flight.
+
+    Args:
+        title: a line above the lanes.
+        wait: wait after the block for everything that it dispatched, so that it is recorded to its end. That wait
+            is not shown: a mark says where the block ends.
+        threads: keep the runtime's threads, folded.
+        details: keep what happens inside of dispatches.
+        keep: a folder to keep the profile in; by default it is removed.
+
+    Yields:
+        The recording, a timeline once the block has ended.
+
+    Raises:
+        RuntimeError: another recording or profile is going on.
+    """
+    from d2lperf.barriers import wait_all
+
+    trace = Recording()
+    if wait:
+        wait_all()
+    folder = Path(keep) if keep is not None else Path(tempfile.mkdtemp(prefix="d2lperf-"))
+    try:
+        _start(folder)
+        with _stopped(), _announcing():
+            with _annotation(BLOCK):
+                yield trace
+            if wait:
+                with _annotation(END):
+                    wait_all()
+        trace._fill(
+            open_timeline(find_profile(folder), title=title, threads=threads, details=details)
+        )
+    finally:
+        if keep is None:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _start(folder: Path) -> None:
+    import jax
+
+    options = jax.profiler.ProfileOptions()
+    options.python_tracer_level = 0
+    options.host_tracer_level = _HOST_LEVEL
+    options.enable_hlo_proto = False
+    try:
+        jax.profiler.start_trace(folder, profiler_options=options)
+    except RuntimeError as error:
+        raise RuntimeError(
+            "a recording or a profile is going on already, and JAX can only make one at a time: end that one first"
+        ) from error
+
+
+@contextmanager
+def _stopped() -> Iterator[None]:
+    import jax
+
+    try:
+        yield
+    finally:
+        jax.profiler.stop_trace()
+
+
+def _annotation(name: str, **attributes: Any) -> AbstractContextManager[Any]:
+    import jax
+
+    return jax.profiler.TraceAnnotation(name, **attributes)
+
+
+def _announced(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(function)
+    def announced(*args: Any, **kwargs: Any) -> Any:
+        with _annotation(name):
+            return function(*args, **kwargs)
+
+    return announced
+
+
+@contextmanager
+def _announcing() -> Iterator[None]:
+    """Let the calls that wait, and that the profiler does not see, annotate themselves."""
+    import jax
+
+    with ExitStack() as stack:
+        for name in ("block_until_ready", "effects_barrier"):
+            announced = _announced(f"d2lperf.{name}", getattr(jax, name))
+            stack.enter_context(mock.patch.object(jax, name, announced))
+        yield
+
+
+def step(name: str, number: int | None = None) -> AbstractContextManager[Any]:
+    """Mark a part of a program, to find it again in a recording.
+
+    Write `with step("load"):` or `with step("train", 3):`. What happens in the block, and what that leads to on the devices, gets the number of the step. Without a
+    recording it costs next to nothing.
+
+    Args:
+        name: what the part is called.
+        number: which repetition it is; by default parts of one name are numbered from 0, and parts inside of a
+            numbered part take its number.
+
+    Raises:
+        ValueError: no name, one with `#` in it (the profiler's sign for what follows a name), or a negative number.
+    """
+    if not name or "#" in name:
+        raise ValueError(f"expected the name of a step, without '#', got {name!r}")
+    if number is None:
+        return _annotation(name, d2lperf_step=1)
+    if number < 0:
+        raise ValueError(f"expected a number from 0 for step {name!r}, got {number}")
+    return _annotation(name, step_num=number)
