@@ -1,0 +1,135 @@
+// Colours, and a pattern for every category that would otherwise differ from another by its colour only.
+
+// fill, ink for text and outline, pattern, dashed outline.
+const LIGHT = {
+  dispatch: { fill: "#0060a0", ink: "#ffffff", edge: "#003050" },
+  run: { fill: "#f0a830", ink: "#000000", edge: "#5a3a00" },
+  wait: { fill: "#ffffff", ink: "#000000", edge: "#444444", pattern: "diagonal", line: "#8a8a8a" },
+  host: { fill: "#d9c2e0", ink: "#000000", edge: "#5b3a66", pattern: "dots", line: "#9a78a8" },
+  compile: { fill: "#f5ec7a", ink: "#000000", edge: "#6b6400", dash: true },
+  copy: { fill: "#bfe3dc", ink: "#000000", edge: "#1d6b52", pattern: "horizontal", line: "#4f9c86" },
+  collective: { fill: "#f6cfc8", ink: "#000000", edge: "#7d2c1d", pattern: "cross", line: "#b8604f" },
+  runtime: { fill: "#e4e6e9", ink: "#000000", edge: "#7b828a" },
+};
+
+const DARK = {
+  dispatch: { fill: "#5aa9e6", ink: "#000000", edge: "#d6ecff" },
+  run: { fill: "#f0a830", ink: "#000000", edge: "#ffe2ab" },
+  wait: { fill: "#26282b", ink: "#ffffff", edge: "#b9bdc2", pattern: "diagonal", line: "#8d939a" },
+  host: { fill: "#c9aed4", ink: "#000000", edge: "#efe0f5", pattern: "dots", line: "#7d5b8b" },
+  compile: { fill: "#efe56a", ink: "#000000", edge: "#26282b", dash: true },
+  copy: { fill: "#9ed3c6", ink: "#000000", edge: "#dcf5ee", pattern: "horizontal", line: "#2f7a65" },
+  collective: { fill: "#efb3a8", ink: "#000000", edge: "#ffe5e0", pattern: "cross", line: "#96402f" },
+  runtime: { fill: "#8b9199", ink: "#000000", edge: "#c9ced4" },
+};
+
+// With forced colours only the reader's own few remain: shapes have to do.
+const SHAPES = {
+  dispatch: { solid: true },
+  run: {},
+  wait: { pattern: "diagonal" },
+  host: { pattern: "dots" },
+  compile: { dash: true },
+  copy: { pattern: "horizontal" },
+  collective: { pattern: "cross" },
+  runtime: { pattern: "vertical" },
+};
+
+const SURFACES = {
+  light: {
+    back: "#ffffff", ink: "#1b1d1f", soft: "#5c6166", grid: "#e8eaec", band: "#f6f7f8",
+    focus: "#0060a0", arrow: "#2b2f33", mark: "#a3195b", budget: "#b00020",
+    strip: "#9fd3c0", stripEdge: "#1d6b52", outline: "#000000", veil: "rgba(0, 96, 160, 0.12)",
+  },
+  dark: {
+    back: "#17191b", ink: "#eceef0", soft: "#a7adb3", grid: "#2c2f33", band: "#1e2023",
+    focus: "#7cc0f5", arrow: "#e4e7ea", mark: "#ff9ac6", budget: "#ff8a93",
+    strip: "#2f6f5c", stripEdge: "#9fd3c0", outline: "#ffffff", veil: "rgba(124, 192, 245, 0.18)",
+  },
+};
+
+function forced() {
+  const surface = {
+    back: "Canvas", ink: "CanvasText", soft: "CanvasText", grid: "GrayText", band: "Canvas",
+    focus: "Highlight", arrow: "CanvasText", mark: "LinkText", budget: "LinkText", strip: "Canvas",
+    stripEdge: "CanvasText", outline: "Highlight", veil: "rgba(128, 128, 128, 0.3)",
+  };
+  const paints = Object.fromEntries(Object.entries(SHAPES).map(([name, shape]) => [name, {
+    fill: shape.solid ? "CanvasText" : "Canvas",
+    ink: shape.solid ? "Canvas" : "CanvasText",
+    edge: "CanvasText",
+    line: "CanvasText",
+    ...shape,
+  }]));
+  return { name: "forced", surface, paints };
+}
+
+function matches(window, query) {
+  return Boolean(window.matchMedia?.(query).matches);
+}
+
+export function themeOf(window) {
+  if (matches(window, "(forced-colors: active)")) return forced();
+  const lab = window.document.body?.dataset?.jpThemeLight;
+  const dark = lab === undefined ? matches(window, "(prefers-color-scheme: dark)") : lab === "false";
+  return dark
+    ? { name: "dark", surface: SURFACES.dark, paints: DARK }
+    : { name: "light", surface: SURFACES.light, paints: LIGHT };
+}
+
+export function calm(window) {
+  return matches(window, "(prefers-reduced-motion: reduce)");
+}
+
+// Call back when JupyterLab or the system changes its colours; returns what ends it.
+export function watchTheme(window, changed) {
+  const queries = ["(forced-colors: active)", "(prefers-color-scheme: dark)"]
+    .map((query) => window.matchMedia?.(query)).filter(Boolean);
+  queries.forEach((query) => query.addEventListener?.("change", changed));
+  const observer = window.MutationObserver && new window.MutationObserver(changed);
+  observer?.observe(window.document.body, { attributeFilter: ["data-jp-theme-light"] });
+  return () => {
+    queries.forEach((query) => query.removeEventListener?.("change", changed));
+    observer?.disconnect();
+  };
+}
+
+const LINES = {
+  diagonal: (c, s) => { for (const k of [-s, 0, s]) { c.moveTo(k, s); c.lineTo(k + s, 0); } },
+  horizontal: (c, s) => { c.moveTo(0, s / 2); c.lineTo(s, s / 2); },
+  vertical: (c, s) => { c.moveTo(s / 2, 0); c.lineTo(s / 2, s); },
+  cross: (c, s) => { c.moveTo(0, 0); c.lineTo(s, s); c.moveTo(0, s); c.lineTo(s, 0); },
+};
+
+function tile(document, paint, ratio) {
+  const size = paint.pattern === "horizontal" ? 5 : 7;
+  const canvas = document.createElement("canvas");
+  canvas.width = canvas.height = Math.round(size * ratio);
+  const context = canvas.getContext("2d");
+  context.scale(canvas.width / size, canvas.width / size);
+  context.fillStyle = paint.fill;
+  context.fillRect(0, 0, size, size);
+  context.strokeStyle = context.fillStyle = paint.line;
+  context.lineWidth = 1;
+  context.beginPath();
+  if (paint.pattern === "dots") {
+    context.arc(size / 2, size / 2, 1, 0, 7);
+    context.fill();
+  } else {
+    LINES[paint.pattern](context, size);
+    context.stroke();
+  }
+  return canvas;
+}
+
+// What to set as fillStyle for each category, by number.
+export function fillsOf(context, document, theme, categories, ratio) {
+  return categories.map((name) => {
+    const paint = theme.paints[name];
+    if (!paint.pattern) return paint.fill;
+    const pattern = context.createPattern(tile(document, paint, ratio), "repeat");
+    // Patterns are in device pixels otherwise, twice as fine on a fine screen.
+    pattern.setTransform?.({ a: 1 / ratio, b: 0, c: 0, d: 1 / ratio, e: 0, f: 0 });
+    return pattern;
+  });
+}
