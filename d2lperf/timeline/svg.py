@@ -21,7 +21,7 @@ def svg(layout: Layout) -> str:
     body = "".join(draw[type(shape)](shape) for shape in layout.shapes)  # type: ignore[operator]
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {size}" width="{width}" height="{height}" '
-        f'role="img"><style>{_asset("picture.css")}</style>{_asset("hatches.svg")}'
+        f'role="img"><style>{asset("picture.css")}</style>{asset("hatches.svg")}'
         f'<rect class="card" width="{width}" height="{height}"/>{body}</svg>'
     )
 
@@ -87,6 +87,7 @@ def _px(pixels: float) -> str:
 
 
 @cache
-def _asset(name: str) -> str:
+def asset(name: str) -> str:
+    """Return a file that lies beside this module, in one line."""
     text = files("d2lperf.timeline").joinpath(name).read_text("utf-8")
     return "".join(line.strip() for line in text.splitlines())
