@@ -1,21 +1,22 @@
-"""Sliders that draw a picture anew whenever they are moved."""
+"""Sliders that simulate anew while they are dragged."""
 
 from __future__ import annotations
 
 import html
 import json
-import secrets
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
+
+from d2lperf.timeline import Timeline
 
 if TYPE_CHECKING:
     from ipywidgets import HTML, VBox, Widget
 
-    from d2lperf.timeline import Picture
+    from d2lperf.timeline.widget import TimelineWidget
 
 
 class Explorer:
-    """A picture with sliders.
+    """A timeline with sliders.
 
     It displays itself as two outputs: a static picture, which survives in exports and in a
     notebook that is opened without a kernel, and the live widget, which hides the static one as
@@ -23,24 +24,24 @@ class Explorer:
 
     Attributes:
         sliders: the controls by name.
-        image: the HTML widget that holds the current picture. Its element carries the current
-            values as JSON in `data-values`.
-        box: both together.
+        widget: the live timeline.
+        state: an HTML widget that carries the current values as JSON in `data-values`, and the error if simulating
+            failed.
+        box: all of them together.
     """
 
-    def __init__(self, draw: Callable[..., Picture], controls: dict[str, Any]) -> None:
+    def __init__(self, simulate: Callable[..., Timeline], controls: dict[str, Any]) -> None:
         import ipywidgets
 
-        self._draw = draw
-        # Not a running number: a picture kept from an earlier kernel would have the same one.
-        self._key = f"d2lperf-{secrets.token_hex(6)}"
+        self._simulate = simulate
         self.sliders: dict[str, Widget] = {k: _slider(k, v) for k, v in controls.items()}
-        self._first = self._figure()
-        self.image: HTML = ipywidgets.HTML(self._live(self._first))
+        self._first = self._checked()
+        self.widget: TimelineWidget = self._first.widget()
+        self.state: HTML = ipywidgets.HTML(self._state())
         rows = ipywidgets.Box(
             list(self.sliders.values()), layout=ipywidgets.Layout(flex_flow="row wrap")
         )
-        self.box: VBox = ipywidgets.VBox([rows, self.image])
+        self.box: VBox = ipywidgets.VBox([rows, self.widget, self.state])
         for slider in self.sliders.values():
             slider.observe(self._redraw, names="value")
 
@@ -49,43 +50,50 @@ class Explorer:
         """Where the sliders stand."""
         return {name: slider.value for name, slider in self.sliders.items()}
 
+    @property
+    def timeline(self) -> Timeline:
+        """What is shown."""
+        return self.widget.timeline
+
+    def _checked(self) -> Timeline:
+        timeline = self._simulate(**self.values)
+        if not isinstance(timeline, Timeline):
+            raise TypeError(
+                f"expected a function that returns a Timeline, it returned a {type(timeline).__name__}: "
+                "return machine.timeline() or a recording"
+            )
+        return timeline
+
     def _redraw(self, change: Any) -> None:
-        self.image.value = self._live(self._figure())
-
-    def _figure(self) -> str:
+        error = None
         try:
-            picture = self._draw(**self.values)
-        except Exception as error:
+            self.widget.timeline = self._checked()
+        except Exception as problem:
             # Raised in a widget's callback it would end up in a log that nobody reads.
-            return f"<p><b>{type(error).__name__}:</b> {html.escape(str(error))}</p>"
-        return f"{picture.as_img()}<figcaption>{html.escape(picture.caption)}</figcaption>"
+            error = problem
+        self.state.value = self._state(error)
 
-    def _live(self, figure: str) -> str:
+    def _state(self, error: Exception | None = None) -> str:
         values = html.escape(json.dumps(self.values))
-        return (
-            f"<style>#{self._key} {{ display: none }} .d2lperf-explore img {{ max-width: 100% }}</style>"
-            f'<figure class="d2lperf-explore" style="margin:0" data-values="{values}">'
-            f"{figure}</figure>"
-        )
+        words = f"<b>{type(error).__name__}:</b> {html.escape(str(error))}" if error else ""
+        return f'<div class="d2lperf-explore" role="status" data-values="{values}">{words}</div>'
 
     def _ipython_display_(self) -> None:
-        from IPython.display import display
+        from d2lperf.timeline.widget import figure, show_in_place
 
-        static = f'<figure id="{self._key}" style="margin:0">{self._first}</figure>'
-        plain = f"Picture with sliders: {', '.join(f'{k} = {v}' for k, v in self.values.items())}"
-        display({"text/plain": plain, "text/html": static}, raw=True)
-        # Without its text form, which exports would show below the static picture.
-        bundle = self.box._repr_mimebundle_() | {"text/plain": ""}
-        display(bundle, raw=True)
+        values = ", ".join(f"{name} = {value}" for name, value in self.values.items())
+        static = figure(self._first.picture())
+        plain = f"Timeline with sliders: {values}"
+        self.widget.twin = show_in_place(static, self.box, plain=plain)
 
 
-def explore(draw: Callable[..., Picture], **sliders: Any) -> Explorer:
-    """Show a picture with sliders that draw it anew.
+def explore(simulate: Callable[..., Timeline], **sliders: Any) -> Explorer:
+    """Show a timeline with sliders that simulate it anew.
 
     Args:
-        draw: called with the values of all sliders by name, returns a `Picture`. Should take less
-            than a tenth of a second, so that the picture follows the hand.
-        **sliders: for each argument of `draw` (a name that ends in `_us` or another unit is shown
+        simulate: called with the values of all sliders by name, returns a `Timeline`. Should take
+            less than a twentieth of a second, so that the bars follow the hand.
+        **sliders: for each argument of `simulate` (a name that ends in `_us` or another unit is shown
             with it) one of: `(low, high, start)` or `(low, high, start, step)` for a number (whole
             if all of them are), a bool for a box to tick, a list of values to choose from (the
             first one to begin with), or a widget.
@@ -94,9 +102,9 @@ def explore(draw: Callable[..., Picture], **sliders: Any) -> Explorer:
         The explorer; make it the last line of a cell.
 
     Raises:
-        TypeError: if a slider is none of these.
+        TypeError: if a slider is none of these, or `simulate` returns something else.
     """
-    return Explorer(draw, sliders)
+    return Explorer(simulate, sliders)
 
 
 _UNITS = {"s": "s", "ms": "ms", "us": "µs", "ns": "ns", "bytes": "B"}

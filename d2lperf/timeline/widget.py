@@ -17,7 +17,10 @@ from d2lperf.timeline.packing import MOST_EVENTS, pack
 if TYPE_CHECKING:
     from ipywidgets import DOMWidget
 
+    from ipywidgets import DOMWidget
+
     from d2lperf.events import Event
+    from d2lperf.timeline.picture import Picture
     from d2lperf.timeline.timeline import Timeline
 
 LOWEST_PX = 60
@@ -139,57 +142,46 @@ class TimelineWidget(anywidget.AnyWidget):
         return found[np.isin(self._timeline.lane[found], wanted)]
 
 
-def show(
-    timeline: Timeline,
-    *,
-    widget: TimelineWidget | None = None,
-    box: DOMWidget | None = None,
-    plain: str = "",
-) -> TimelineWidget:
+def show(timeline: Timeline, **options: Any) -> TimelineWidget:
     """Display a timeline as two outputs: a static picture that survives everywhere, and the live widget in its place.
 
     Args:
         timeline: what to show.
-        widget: its widget, if there is one already.
-        box: what to display in place of the widget alone, with the widget in it.
-        plain: text for where there is no picture either; by default the picture's alternative text.
+        **options: what `TimelineWidget` takes.
 
     Returns:
         The widget.
     """
-    widget = TimelineWidget(timeline) if widget is None else widget
     picture = timeline.picture()
-    caption = f"<figcaption>{html.escape(picture.caption)}</figcaption>" if picture.caption else ""
-    static = f'<figure style="margin:0">{picture.as_img()}{caption}</figure>'
-    show_in_place(static, widget if box is None else box, plain=plain or picture.alt)
+    widget = TimelineWidget(timeline, **options)
+    widget.twin = show_in_place(figure(picture), widget, plain=picture.alt)
     return widget
 
 
-def show_in_place(static: str, live: DOMWidget, *, plain: str) -> None:
-    """Display static HTML, and a widget that hides it for as long as the widget is on the page.
+def figure(picture: Picture) -> str:
+    """Return a picture with its caption as HTML."""
+    caption = f"<figcaption>{html.escape(picture.caption)}</figcaption>" if picture.caption else ""
+    return f'<figure style="margin:0">{picture.as_img()}{caption}</figure>'
+
+
+def show_in_place(static: str, live: DOMWidget, *, plain: str) -> str:
+    """Display HTML that survives everywhere, then a widget that is to hide it while it is on the page.
 
     Args:
-        static: HTML that says the same without a kernel.
+        static: HTML without scripts.
         live: the widget.
-        plain: the same as text.
+        plain: what a terminal shows.
+
+    Returns:
+        The id of the element to hide: for the `twin` of a `TimelineWidget`.
     """
-    import ipywidgets
     from IPython.display import display
 
     # Not a running number: a picture kept from an earlier kernel would have the same one.
     key = f"d2lperf-{secrets.token_hex(6)}"
-    if isinstance(live, TimelineWidget):
-        live.twin = key
-    else:
-        hiding = ipywidgets.HTML(f"<style>#{key} {{ display: none }}</style>")
-        hiding.layout.display = "none"
-        live = ipywidgets.VBox([hiding, live])
     display({"text/plain": plain, "text/html": f'<div id="{key}">{static}</div>'}, raw=True)
-    # Without its text form, which exports would show below the static picture.
-    display(_mimebundle(live) | {"text/plain": ""}, raw=True)
-
-
-def _mimebundle(widget: DOMWidget) -> dict[str, Any]:
-    made = widget._repr_mimebundle_()
-    # Some widgets return metadata with it.
-    return dict(made[0] if isinstance(made, tuple) else made or {})
+    made = live._repr_mimebundle_()
+    # Some hosts want metadata with it. Exports would show its text form below the static picture.
+    bundle = dict(made[0] if isinstance(made, tuple) else made or {})
+    display(bundle | {"text/plain": ""}, raw=True)
+    return key
