@@ -93,6 +93,8 @@ class Machine:
         devices, places = list(devices), _places(depth)
         if len({device.name for device in devices}) < len(devices):
             raise ValueError("two devices have the same name: give each its own")
+        if any(device.name == HOST for device in devices):
+            raise ValueError(f"{HOST!r} is taken: give the device another name")
         self._queues = {device: Queue(device, places) for device in devices}
         if not self._queues:
             raise ValueError("a machine needs at least one device")
