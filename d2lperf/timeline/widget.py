@@ -15,10 +15,6 @@ from d2lperf.timeline.bundle import bundle, css
 from d2lperf.timeline.packing import MOST_EVENTS, pack
 
 if TYPE_CHECKING:
-    from ipywidgets import DOMWidget
-
-    from ipywidgets import DOMWidget
-
     from d2lperf.events import Event
     from d2lperf.timeline.picture import Picture
     from d2lperf.timeline.timeline import Timeline
@@ -164,12 +160,12 @@ def figure(picture: Picture) -> str:
     return f'<figure style="margin:0">{picture.as_img()}{caption}</figure>'
 
 
-def show_in_place(static: str, live: DOMWidget, *, plain: str) -> str:
+def show_in_place(static: str, live: Any, *, plain: str) -> str:
     """Display HTML that survives everywhere, then a widget that is to hide it while it is on the page.
 
     Args:
         static: HTML without scripts.
-        live: the widget.
+        live: the widget, of ipywidgets or anywidget.
         plain: what a terminal shows.
 
     Returns:
