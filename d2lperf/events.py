@@ -18,6 +18,7 @@ CATEGORIES = (
 The host hands work over, a device works, the host waits, the host computes, a compiler runs; bytes move over
 a link, devices exchange data, the runtime does something for itself or in detail.
 """
+_NUMBERS = {category: number for number, category in enumerate(CATEGORIES)}
 
 
 LANE_KINDS = ("host", "device", "link", "thread")
@@ -156,7 +157,14 @@ class EventLog:
         return tuple(self._needs)
 
     def add(
-        self, start_ns: int, duration_ns: int, *, lane: str, name: str, category: str, flow: int = -1
+        self,
+        start_ns: int,
+        duration_ns: int,
+        *,
+        lane: str,
+        name: str,
+        category: str,
+        flow: int = -1,
     ) -> None:
         """Append one event.
 
@@ -173,13 +181,14 @@ class EventLog:
         """
         if duration_ns < 0:
             raise ValueError(f"an event cannot last {duration_ns} ns: give zero or more")
-        if category not in CATEGORIES:
+        kind = _NUMBERS.get(category)
+        if kind is None:
             raise ValueError(f"unknown category {category!r}: give one of {', '.join(CATEGORIES)}")
         self._start.append(start_ns)
         self._duration.append(duration_ns)
         self._lane.append(self.lane(lane))
         self._name.append(self._names.setdefault(name, len(self._names)))
-        self._category.append(CATEGORIES.index(category))
+        self._category.append(kind)
         self._flow.append(flow)
 
     def extend(self, name: str, start_ns: int, end_ns: int) -> bool:

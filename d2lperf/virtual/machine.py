@@ -57,7 +57,7 @@ class Machine:
     Args:
         devices: how many, or what they are; a number gives `device:0`, `device:1`, … of speed 1.
         dispatch_s: host time for handing over one operation, in seconds.
-        notify_s: from the end of an operation until the host can know, in seconds.
+        notify_s: from the end of an operation or the arrival of a copy until the host can know, in seconds.
         depth: computations that may be in flight on each device; the host waits before it dispatches
             one more. JAX's own limit is 32; `None` or `math.inf` for no limit.
         budget_bytes: memory of each device given by number; `None` for no limit.
