@@ -24,7 +24,7 @@ SCALE = 2
 FONT = "DejaVu Sans"
 POINT = 72 / DPI
 """Points in a pixel of the layout."""
-HATCHES = {"wait": "//", "copy": "---", "collective": "xx"}
+HATCHES = {"wait": "////", "copy": "----", "collective": "xxxx"}
 """The patterns of `hatches.svg` in the words of matplotlib."""
 
 
