@@ -263,6 +263,17 @@ def test_no_room_on_the_way_takes_no_memory_anywhere():
     assert machine.peak_bytes() == 0 and not copies(machine)
 
 
+def test_a_copy_can_be_given_a_name():
+    machine = Machine(1, links=[Link("l", ENDS, GB)], budget_bytes=500)
+    (device,) = machine.devices
+    x = machine.device_put(zeros(400), device, name="batch 0")
+    np.asarray(x)
+    names = [e.name for e in machine.log.select(category="copy")]
+    assert names == ["batch 0", "copy of batch 0"]
+    with pytest.raises(OutOfMemory, match=r"batch 1 asks for 400 B.*1 × batch 0"):
+        machine.device_put(zeros(400), device, name="batch 1")
+
+
 def test_bytes_are_counted_for_each_way():
     machine = linked()
     x = machine.device_put(zeros(1000), machine.devices[0])

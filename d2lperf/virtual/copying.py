@@ -34,10 +34,11 @@ def put(machine: Machine, x: Any, device: Device, via: Via, name: str | None) ->
     if isinstance(x, Array) and x._device == device:
         return x
     source = _source(machine, x)
+    label = name or source.buffer.name
     route = machine._network.route(source.place, device.name, via)
     if not machine._network.carries(*route):
-        return _share(machine, source, device)
-    return _copy(machine, source, device, route, name or f"copy of {source.buffer.name}")
+        return _share(machine, source, device, label)
+    return _copy(machine, source, device, route, label, name or f"copy of {label}")
 
 
 def fetch(machine: Machine, x: Array) -> tuple[int, int]:
@@ -62,20 +63,20 @@ def _source(machine: Machine, x: Any) -> Source:
     return Source(HOST, frozen(plain(x)), buffer, machine.now_ns, machine.now_ns)
 
 
-def _share(machine: Machine, source: Source, device: Device) -> Array:
+def _share(machine: Machine, source: Source, device: Device, label: str) -> Array:
     """Let a device have a value without a link on the way: at once, or when its operation ends."""
-    buffer = Buffer(source.buffer.name, source.value.nbytes, source.buffer.flow)
+    buffer = Buffer(label, source.value.nbytes, source.buffer.flow)
     machine._queues[device].ledger.hold([buffer], machine.now_ns)
     buffer.use_until(source.done_ns)
     return Array(machine, device, source.value, source.done_ns, source.ready_ns, buffer)
 
 
 def _copy(
-    machine: Machine, source: Source, device: Device, route: Sequence[str], bar: str
+    machine: Machine, source: Source, device: Device, route: Sequence[str], label: str, bar: str
 ) -> Array:
     """Let a device have a value over links; devices in between hold it until it has left them."""
     flow, now_ns = _dispatch(machine, source, bar), machine.now_ns
-    buffers = [Buffer(source.buffer.name, source.value.nbytes, flow) for _ in route[1:]]
+    buffers = [Buffer(label, source.value.nbytes, flow) for _ in route[1:]]
     ledgers = [machine._ledgers.get(place) for place in route[1:]]
     held = [(ledger, buffer) for ledger, buffer in zip(ledgers, buffers, strict=True) if ledger]
     for ledger, buffer in held:

@@ -197,7 +197,7 @@ class Machine:
             device: where to.
             via: `"host"`, devices or a sequence of them to pass on the way, each of which passes the bytes on when it
                 has all of them; by default the direct link, or the host if there is none.
-            name: what pictures call the copy.
+            name: what pictures and messages call it.
 
         Returns:
             Handles on the device, in the same containers.
