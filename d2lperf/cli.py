@@ -8,13 +8,10 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 if TYPE_CHECKING:
     from d2lperf.building import Course
-
-START_PAGE = "notebooks/00_start_here.ipynb"
 
 
 class UsageError(Exception):
@@ -65,9 +62,14 @@ def _arguments() -> argparse.ArgumentParser:
 
     add("lab", lab, "open the course in JupyterLab; other arguments are passed on to it")
     doctor_options = add("doctor", doctor, "say what this machine is and what it will show")
+    bench_options = add("bench", bench, "time the course's own parts, as ratios in one run")
+    bench_options.add_argument("what", nargs="?", choices=["timeline"], default="timeline")
+    bench_options.add_argument(
+        "--no-browser", action="store_true", help="leave out what needs Chromium"
+    )
     exercise_options = add("exercises", exercises, "list the exercises and their points")
     build_options = add("build", build, "bring notebooks into normal form, build exercises/")
-    for options in (doctor_options, exercise_options):
+    for options in (doctor_options, exercise_options, bench_options):
         options.add_argument("--json", action="store_true", help="print JSON")
     build_options.add_argument(
         "--check", action="store_true", help="write nothing; fail if there is something to build"
@@ -80,6 +82,8 @@ def _arguments() -> argparse.ArgumentParser:
 
 def lab(options: argparse.Namespace) -> int:
     """Open JupyterLab at the start page, with nbgrader set up for the course."""
+    from d2lperf.lab import lab_arguments, lab_environment
+
     root = _course().root
     command = [sys.executable, "-m", "jupyterlab", *lab_arguments(root), *options.rest]
     sys.stdout.flush()
@@ -88,29 +92,6 @@ def lab(options: argparse.Namespace) -> int:
         os.chdir(root)
         os.execve(sys.executable, command, lab_environment(root))
     return subprocess.run(command, cwd=root, env=lab_environment(root), check=False).returncode
-
-
-def lab_arguments(root: Path) -> list[str]:
-    """Return JupyterLab's arguments for the course in a folder."""
-    arguments = [f"--ServerApp.root_dir={root}", f"--LabApp.default_url=/lab/tree/{START_PAGE}"]
-    if hasattr(os, "geteuid") and os.geteuid() == 0:
-        # In containers everything runs as root, and Jupyter would refuse to start.
-        arguments.append("--allow-root")
-    return arguments
-
-
-def lab_environment(root: Path) -> dict[str, str]:
-    """Return the environment in which nbgrader's extensions work on the course in a folder."""
-    environment = dict(os.environ)
-    # nbgrader calls `alembic` by name, also where the virtual environment is not activated.
-    search = [str(Path(sys.executable).parent), environment.get("PATH", "")]
-    environment["PATH"] = os.pathsep.join(filter(None, search))
-    # Assignment List changes folders before it reads the configuration: it has to find it by path.
-    # The package's own folder switches off the question about news: versions are pinned here.
-    quiet = str(Path(__file__).with_name("assets") / "jupyter")
-    config = [str(root), quiet, environment.get("JUPYTER_CONFIG_PATH", "")]
-    environment["JUPYTER_CONFIG_PATH"] = os.pathsep.join(filter(None, config))
-    return environment
 
 
 def doctor(options: argparse.Namespace) -> int:
@@ -125,6 +106,32 @@ def doctor(options: argparse.Namespace) -> int:
         print("\nWhat to expect here:")
         for sentence in machine.advice():
             print(f"- {sentence}")
+    return 0
+
+
+def bench(options: argparse.Namespace) -> int:
+    """Print how fast the course's own parts are, beside an obvious way to do the same."""
+    from d2lperf.bench import BrowserMissing, run, table_of
+    from d2lperf.passport import machine_passport
+
+    machine = machine_passport(measure=False)
+    figures = []
+    try:
+        for figure in run(options.what, browser=not options.no_browser):
+            print(f"{figure.name} …", file=sys.stderr)
+            figures.append(figure)
+    except BrowserMissing as error:
+        raise UsageError(f"{error}, or leave that part out: --no-browser") from error
+    if options.json:
+        records = [figure.record() for figure in figures]
+        print(json.dumps({"machine": machine.to_dict(), "figures": records}, indent=2))
+    else:
+        print(
+            table_of(
+                figures,
+                f"{options.what}, on {machine.cpu} with {machine.effective_cores:.3g} cores",
+            )
+        )
     return 0
 
 

@@ -5,11 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import socket
-import subprocess
-import sys
-import time
-import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -19,25 +14,18 @@ from typing import Any
 import nbformat
 import pytest
 
-from d2lperf.cli import lab_arguments, lab_environment
+from d2lperf.bench.browser import chromium, chromium_path
+from d2lperf.bench.server import TOKEN, lab_server
 
 ROOT = Path(__file__).parents[1]
-NAMES = (
-    *("chromium", "chromium-browser", "google-chrome"),
-    "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
-)
-CHROMIUM = next(filter(None, map(shutil.which, NAMES)), None)
-FLAGS = [
-    *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
-    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
-]
-TOKEN = "a-token-for-tests"
 CLAIM = "application/vnd.d2lperf.claim+json"
 RUN_LIMIT_MS = 200_000
 
 pytestmark = [
     pytest.mark.browser,
-    pytest.mark.skipif(CHROMIUM is None, reason="no Chromium: install the package `chromium`"),
+    pytest.mark.skipif(
+        chromium_path() is None, reason="no Chromium: install the package `chromium`"
+    ),
     # Playwright's own event loop leaves sockets to the garbage collector.
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
 ]
@@ -57,59 +45,14 @@ def course(tmp_path_factory) -> Path:
 @pytest.fixture(scope="module")
 def server(course: Path, tmp_path_factory) -> Iterator[str]:
     """JupyterLab as `d2lperf lab` starts it, with folders of its own."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    private = tmp_path_factory.mktemp("jupyter")
-    environment = lab_environment(course) | {
-        "JUPYTER_CONFIG_DIR": str(private / "config"),
-        "JUPYTER_DATA_DIR": str(private / "data"),
-        "JUPYTER_RUNTIME_DIR": str(private / "runtime"),
-        "JUPYTERLAB_SETTINGS_DIR": str(private / "settings"),
-        "JUPYTERLAB_WORKSPACES_DIR": str(private / "workspaces"),
-        "D2LPERF_CLASSROOM": str(private / "classroom"),
-    }
-    arguments = [
-        *lab_arguments(course),
-        *("--no-browser", f"--port={port}", "--ServerApp.port_retries=0"),
-        *(f"--IdentityProvider.token={TOKEN}", "--LabApp.expose_app_in_browser=True"),
-    ]
-    with (private / "log").open("w") as log:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "jupyterlab", *arguments],
-            cwd=course,
-            env=environment,
-            stdout=log,
-            stderr=log,
-        )
-    address = f"http://127.0.0.1:{port}"
-    try:
-        for _ in range(240):
-            if process.poll() is not None:
-                pytest.fail((private / "log").read_text())
-            try:
-                urllib.request.urlopen(f"{address}/api?token={TOKEN}", timeout=5).close()
-                break
-            except (urllib.error.URLError, OSError):
-                time.sleep(0.25)
-        else:
-            pytest.fail(
-                "JupyterLab did not answer within a minute\n" + (private / "log").read_text()
-            )
+    with lab_server(course, tmp_path_factory.mktemp("jupyter")) as address:
         yield address
-    finally:
-        process.terminate()
-        process.wait(30)
 
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+    with chromium() as browser:
         yield browser
-        browser.close()
 
 
 @dataclass

@@ -12,6 +12,7 @@ import pytest
 
 from d2lperf import cli
 from d2lperf.building import CourseNotFound, find_course
+from d2lperf.lab import lab_arguments, lab_environment
 
 
 def call(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
@@ -83,7 +84,7 @@ def test_the_course_is_found_from_any_folder_inside_it(root: Path):
 
 
 def test_lab_opens_the_start_page_of_the_course(root: Path):
-    arguments = cli.lab_arguments(root)
+    arguments = lab_arguments(root)
     assert f"--ServerApp.root_dir={root}" in arguments
     assert "--LabApp.default_url=/lab/tree/notebooks/00_start_here.ipynb" in arguments
 
@@ -91,7 +92,7 @@ def test_lab_opens_the_start_page_of_the_course(root: Path):
 def test_lab_lets_nbgrader_find_its_configuration_and_alembic(root: Path, monkeypatch):
     monkeypatch.setenv("PATH", "/elsewhere")
     monkeypatch.setenv("JUPYTER_CONFIG_PATH", "/mine")
-    environment = cli.lab_environment(root)
+    environment = lab_environment(root)
     first, quiet, last = environment["JUPYTER_CONFIG_PATH"].split(os.pathsep)
     assert (first, last) == (str(root), "/mine")
     assert (Path(quiet) / "labconfig" / "page_config.json").exists()

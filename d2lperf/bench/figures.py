@@ -61,7 +61,7 @@ def repeated(work: Callable[[], Any], *, repeats: int = 5) -> Samples:
     return Samples([_seconds(work) for _ in range(repeats + 1)][1:])
 
 
-def as_table(figures: list[Figure], caption: str) -> Table:
+def table_of(figures: list[Figure], caption: str) -> Table:
     """Return figures as a table: median with the middle half, the obvious way, the ratio and the goal."""
     header = ("", "ours", "middle half", "the obvious way", "takes", "times as long", "goal")
     return table(header, [_row(figure) for figure in figures], caption=caption)

@@ -14,7 +14,7 @@ FARTHEST_NS = 2**53
 
 
 class Columns:
-    """Events in read-only columns, ordered by start (longer ones first), with the lanes that they stand in.
+    """Events in read-only columns, ordered by start (of those with one start, instants first, then the longest), with the lanes that they stand in.
 
     The number of an event is its place in this order. `depth` is computed: an event inside another
     one of its lane is one deeper, and events of a lane that overlap otherwise get different depths,
@@ -66,7 +66,8 @@ class Columns:
         if len(duration) and duration.min() < 0:
             at = int(np.argmin(duration))
             raise ValueError(f"event {at} lasts {duration[at]} ns: a duration is zero or more")
-        order = np.lexsort((-duration, start))
+        # An instant at the beginning of a longer event stands before it, not in it.
+        order = np.lexsort((-duration, duration > 0, start))
         size = len(start)
         limits = {"lane": len(self.lanes), "name": len(self.names), "category": len(CATEGORIES)}
         numbers = {key: _numbers(columns, key, size, limit) for key, limit in limits.items()}

@@ -104,19 +104,24 @@ class Timeline(Columns):
 
         return summarise(self)
 
-    def busy_s(self, lane: str, **window: int) -> float:
+    def busy_s(
+        self, lane: str, *, start_s: float | None = None, end_s: float | None = None
+    ) -> float:
         """Return how long something other than a wait went on in a lane, in seconds.
 
         Args:
             lane: name of a lane.
-            **window: `start_ns` and `end_ns`, to look at a part only.
+            start_s: look at what comes after this moment only, in seconds.
+            end_s: look at what comes before this moment only, in seconds.
 
         Raises:
             ValueError: no such lane.
         """
         from d2lperf.timeline.analyse import busy_intervals, length_ns
 
-        return length_ns(busy_intervals(self, lane, **window)) / 1e9
+        start_ns, end_ns = (None if at is None else round(at * 1e9) for at in (start_s, end_s))
+        busy = busy_intervals(self, lane, start_ns=start_ns, end_ns=end_ns)
+        return length_ns(busy) / 1e9
 
     def overlap_s(self, *lanes: str) -> float:
         """Return how long all of these lanes were busy at the same time, in seconds.
