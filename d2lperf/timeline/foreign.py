@@ -11,7 +11,7 @@ from typing import Any
 from d2lperf.events import CATEGORIES, Lane, Mark, Strip
 from d2lperf.timeline.timeline import Timeline
 
-_DEVICE = re.compile(r"/device:|\b(gpu|tpu)\b|\bstream\b", re.IGNORECASE)
+_DEVICE = re.compile(r"/device:|PjRtCpuClient|\b(gpu|tpu)\b|\bstream\b", re.IGNORECASE)
 _COPY = re.compile(r"memcpy|copy-(start|done)|\bh2d\b|\bd2h\b|\bd2d\b", re.IGNORECASE)
 _COLLECTIVE = re.compile(
     r"all-?reduce|all-?gather|reduce-?scatter|all-?to-?all|nccl", re.IGNORECASE

@@ -32,8 +32,10 @@ from d2lperf.timeline.lettering import cleaned, shorten, width_of, wrap
 from d2lperf.timeline.rows import Bar, arrows, fill, pairs
 from d2lperf.timeline.timeline import Timeline
 
-GUTTER = 200.0
-"""The most pixels that names of lanes may take."""
+GUTTER = 215.0
+"""The most pixels that names of lanes and groups may take."""
+JOINTS = (" · ", ": ", "/", " ")
+"""What may stand between the name of a group and the rest of a lane's name."""
 GROUP = 90.0
 """The most pixels that the name of a group may take."""
 SPREAD = 14.0
@@ -75,8 +77,10 @@ def layout(timeline: Timeline, *, with_arrows: bool = True) -> Layout:
     """
     over = _overlaid(timeline)
     choice = choose(timeline, over)
-    labels = {i: _label(timeline, i) for i in choice.rows}
-    axis = axis_of(timeline, _gutter(timeline, labels), WIDTH - RIGHT, timeline.axis_end_ns)
+    room = GUTTER - _beside(timeline, [*choice.rows])
+    labels = _labels(timeline, [*choice.rows], room)
+    left = _gutter(timeline, labels, room)
+    axis = axis_of(timeline, left, WIDTH - RIGHT, timeline.axis_end_ns)
     joined = pairs(timeline, axis, [*choice.rows]) if with_arrows else []
     head = heading(cleaned(timeline.title), _legend(timeline, [*choice.rows, *over]))
     top = head.bottom + flags(timeline.marks, axis, 0, 0).height
@@ -114,34 +118,38 @@ def _overlaid(timeline: Timeline) -> dict[int, int]:
     return {timeline.lane_number(b): timeline.lane_number(a) for a, b in pairs}
 
 
-def _label(timeline: Timeline, number: int) -> tuple[str, str]:
-    """Return a lane's name as it is shown, and the whole name if that is not all of it."""
-    lane = timeline.lanes[number]
-    name = full = cleaned(lane.name)
-    variant = getattr(timeline, "variants", ("",))[0]
-    prefixes = [f"{variant} · "] if variant and _overlaid(timeline) else []
-    # Below the name of its group a lane need not repeat it.
-    prefixes += [lane.group + joint for joint in (" · ", ": ", "/", " ")] if lane.group else []
-    for prefix in prefixes:
-        name = name.removeprefix(prefix) or name
-    name = shorten(name, GUTTER, SIZES["lane"], middle=True)
-    return name, full if name != full else ""
+def _labels(timeline: Timeline, shown: list[int], room: float) -> dict[int, tuple[str, str]]:
+    """Return the names of lanes as they are shown, and the whole name where that is not all of it."""
+    named = named_groups(timeline, shown)
+    variant = getattr(timeline, "variants", ("",))[0] if _overlaid(timeline) else ""
+    labels = {}
+    for number in shown:
+        lane = timeline.lanes[number]
+        name = full = cleaned(lane.name)
+        prefixes = [f"{variant} · "] if variant else []
+        # Beside the name of its group a lane need not repeat it.
+        prefixes += [lane.group + joint for joint in JOINTS] if lane.group in named else []
+        for prefix in prefixes:
+            name = name.removeprefix(prefix) or name
+        name = shorten(name, room, SIZES["lane"], middle=True)
+        labels[number] = (name, full if name != full else "")
+    return labels
 
 
-def _gutter(timeline: Timeline, labels: dict[int, tuple[str, str]]) -> float:
+def _beside(timeline: Timeline, shown: list[int]) -> float:
+    """Return the pixels that names of groups take beside the names of lanes."""
+    names = map(cleaned, named_groups(timeline, shown))
+    widths = [width_of(name, SIZES["group"] * BOLD) for name in names]
+    return 12 + min(max(widths), GROUP) if widths else 0.0
+
+
+def _gutter(timeline: Timeline, labels: dict[int, tuple[str, str]], room: float) -> float:
+    """Return the pixels that all these names take."""
     names = [name for name, _ in labels.values()]
-    named = named_groups(timeline, [*labels])
-    beside = [
-        12 + min(width_of(cleaned(lane.group), SIZES["group"] * BOLD), GROUP)
-        for lane in (timeline.lanes[i] for i in labels)
-        if lane.group in named
-    ]
-    names += [
-        shorten(cleaned(one.name), GUTTER, SIZES["lane"], middle=True) for one in timeline.strips
-    ]
-    names += ["peak 10.0 MiB"] if timeline.strips else []
+    names += [shorten(cleaned(s.name), room, SIZES["lane"], middle=True) for s in timeline.strips]
+    names += ["peak 1000 MiB"] if timeline.strips else []
     widest = max((width_of(name, SIZES["lane"]) for name in names), default=0)
-    return 2 * EDGE + 2 + widest + max(beside, default=0)
+    return 2 * EDGE + 2 + widest + _beside(timeline, [*labels])
 
 
 def _legend(timeline: Timeline, shown: list[int]) -> dict[str, str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import zlib
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
@@ -44,7 +45,7 @@ def write(timeline: Timeline, path: str | Path) -> Path:
     data = f'{head[:-1]}, "traceEvents": [\n{_joined(_records(timeline, tracks))}\n]}}\n'.encode()
     if path.suffix == ".gz":
         # Without the time of writing, so that the same timeline is the same file.
-        data = gzip.compress(data, mtime=0)
+        data = gzip.compress(data, compresslevel=6, mtime=0)
     _replace(path, data)
     return path
 
@@ -146,7 +147,7 @@ def _parsed(path: Path) -> Any:
             raise ValueError(f"{path.name} is not compressed by gzip: is it a renamed .json file?")
         # Digits are kept as text: a float has no room for the nanoseconds of a long trace.
         return json.loads(data, parse_float=str)
-    except (EOFError, OSError) as error:
+    except (EOFError, OSError, zlib.error) as error:
         raise ValueError(f"{path.name} is truncated or damaged: {error}") from error
     except (json.JSONDecodeError, UnicodeDecodeError) as error:
         raise ValueError(
