@@ -41,8 +41,12 @@ def css() -> str:
 
 
 def _collect(module: str, parts: dict[str, str]) -> None:
-    text = files("d2lperf.timeline").joinpath("js", module).read_text("utf-8")
+    text = _read(module)
     for needed in _IMPORT.findall(text):
         if needed not in parts:
             _collect(needed, parts)
     parts[module] = _EXPORT.sub("", _IMPORT.sub("", text))
+
+
+def _read(module: str) -> str:
+    return files("d2lperf.timeline").joinpath("js", module).read_text("utf-8")

@@ -51,11 +51,27 @@ function teller(model, window) {
 function follow(model, view) {
   const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
   const number = (name) => model.get("data").meta.lanes.findIndex((lane) => lane.name === name);
+  // In this order: what decides where things stand comes before the events.
   const readers = {
+    height: (most) => {
+      view.most = most || 420;
+      view.place();
+    },
+    folded: (names) => {
+      const given = names ?? model.get("data").meta.lanes.filter((l) => l.folded).map((l) => l.name);
+      if (same(given, [...view.folded])) return;
+      view.folded = new Set(given);
+      view.place();
+    },
+    twin: (key) => {
+      // The picture that says the same comes back as soon as this element leaves the page.
+      view.parts.twin.textContent = /^[\w-]+$/.test(key ?? "") ? `#${key} { display: none }` : "";
+    },
     data: (data) => view.show(data),
     view: (span) => {
-      const { from, to } = view.goal;
-      if (span?.length === 2 && !same(span, [from, to])) {
+      if (!span?.length) {
+        if (!same(view.goal, view.whole)) view.go(view.whole, { quiet: true });
+      } else if (!same(span, [view.goal.from, view.goal.to])) {
         view.go({ from: span[0], to: span[1] }, { quiet: true });
       }
     },
@@ -65,22 +81,9 @@ function follow(model, view) {
     },
     search: (text) => (text ?? "") !== view.text && view.search(text ?? "", { quiet: true }),
     arrange: (way) => (way === "over") !== view.over && view.setOver(way === "over", { quiet: true }),
-    folded: (names) => {
-      if (!names || same(names, [...view.folded])) return;
-      view.folded = new Set(names);
-      view.place();
-    },
     region: (region) => {
       view.region = region ? { from: region[0], to: region[1], lanes: region[2].map(number) } : null;
       view.redraw();
-    },
-    twin: (key) => {
-      // The picture that says the same comes back as soon as this element leaves the page.
-      view.parts.twin.textContent = /^[\w-]+$/.test(key ?? "") ? `#${key} { display: none }` : "";
-    },
-    height: (most) => {
-      view.most = most || 420;
-      view.place();
     },
   };
   const handlers = Object.entries(readers).map(([name, read]) => {

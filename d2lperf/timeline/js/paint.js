@@ -1,62 +1,20 @@
 // The bars: one by one where they can be told apart, otherwise as exact shares of each column of pixels.
 
 import { busyBetween, countBetween, endOf, sharesOf, walk } from "./rows.js";
+import { DIM } from "./theme.js";
 import { nameOf } from "./words.js";
 
 export const FONT = "11px system-ui, sans-serif";
-const LEAST = 1.5; // the lowest bar: something happened, however short
+const LEAST = 2; // the lowest column: something happened, however short
+const NARROW = 5; // below, a bar is pixels without an outline
 const LABELLED = 26;
 
-// Rectangles by category, so that a colour is set once and not a thousand times.
-class Batch {
-  constructor(categories) {
-    this.rects = categories.map(() => []);
-    this.open = categories.map(() => null);
-  }
-
-  add(category, x, y, w, h) {
-    this.rects[category].push(x, y, w, h);
-  }
-
-  // Columns that continue the one before become one rectangle.
-  column(category, x, y, h) {
-    const open = this.open[category];
-    if (open && open.x + open.w === x && open.y === y && open.h === h) open.w += 1;
-    else {
-      this.close(category);
-      this.open[category] = { x, y, w: 1, h };
-    }
-  }
-
-  close(category) {
-    const open = this.open[category];
-    if (open) this.add(category, open.x, open.y, open.w, open.h);
-    this.open[category] = null;
-  }
-
-  fill(context, fills) {
-    this.rects.forEach((rects, category) => {
-      this.close(category);
-      if (!rects.length) return;
-      context.fillStyle = fills[category];
-      for (let k = 0; k < rects.length; k += 4) {
-        context.fillRect(rects[k], rects[k + 1], rects[k + 2], rects[k + 3]);
-      }
-    });
-  }
-
-  get size() {
-    return this.rects.reduce((n, rects) => n + rects.length / 4, 0);
-  }
-}
-
+// Bars wide enough for an outline, and how many events were merged; the others are in the raster at once.
 function collect(scene) {
-  const { rows, view, width, placed, emphasis, scrolled, height } = scene;
+  const { rows, view, width, placed, scrolled, height, raster } = scene;
   const scale = width / (view.to - view.from);
-  const { categories } = rows.meta;
-  const seen = {
-    merged: 0, bars: [], outlines: [], bright: new Batch(categories), dim: new Batch(categories),
-  };
+  const seen = { merged: 0, columns: 0, bars: [], outlines: [], shift: Math.round(view.from * scale) };
+  raster.begin(width, height);
   placed.rows.forEach((place, row) => {
     const y = place.y - scrolled;
     if (y > height || y + place.h < 0) return;
@@ -64,49 +22,69 @@ function collect(scene) {
     walk(rows, row, view.from, view.to, scale,
       (i) => collectEvent(scene, seen, place, y, scale, i),
       (column, i, j) => {
-        const x = column - Math.round(view.from * scale);
-        seen.merged += countBetween(rows, i, j);
-        if (place.outline) seen.outlines.push(x, y, 1, place.h);
-        else {
-          const batch = !emphasis || emphasis.any(i, j) ? seen.bright : seen.dim;
-          stack(rows, batch, shares, rows.offsets[row], i, j, x, y, place.h, scale);
-        }
+        if (j - i > 1 || rows.count) seen.merged += countBetween(rows, i, j);
+        seen.columns += 1;
+        if (place.outline) seen.outlines.push(column - seen.shift, y, 1, place.h);
+        else stack(scene, seen, shares, row, column, i, j, y, place.h, scale);
       });
   });
   return seen;
 }
 
 function collectEvent(scene, seen, place, y, scale, i) {
-  const { rows, view, width, emphasis } = scene;
+  const { rows, view, width, emphasis, raster, tiles } = scene;
   // Bars that begin far outside would lose their precision on the way through float32.
-  const x = Math.max((rows.start[i] - view.from) * scale, -4);
-  const end = Math.min((endOf(rows, i) - view.from) * scale, width + 4);
-  const w = Math.max(end - x, 1);
-  if (place.outline) seen.outlines.push(x, y, w, place.h);
+  const x = Math.max((rows.start[i] - view.from) * scale, -NARROW);
+  const w = Math.max(Math.min((endOf(rows, i) - view.from) * scale, width + NARROW) - x, 1);
+  if (place.outline) {
+    seen.outlines.push(x, y, w, place.h);
+    return;
+  }
+  const share = rows.count ? Math.min(1, rows.busy[i] / Math.max(rows.duration[i], 1)) : 1;
+  const top = y + place.h - Math.max(place.h * share, LEAST);
+  const dim = Boolean(emphasis && !emphasis.any(i, i + 1));
+  if (w >= NARROW) seen.bars.push({ i, x, y: top, w, h: y + place.h - top, dim, thin: place.thin });
   else {
-    const share = rows.count ? Math.min(1, rows.busy[i] / Math.max(rows.duration[i], 1)) : 1;
-    const h = Math.max(place.h * share, LEAST);
-    const dim = emphasis && !emphasis.any(i, i + 1);
-    (dim ? seen.dim : seen.bright).add(rows.category[i], x, y + place.h - h, w, h);
-    if (w >= 3) seen.bars.push({ i, x, y, w, h: place.h, dim, thin: place.thin });
+    const left = Math.floor(x);
+    const wide = Math.max(Math.floor(x + w) - left, 1);
+    const set = dim ? tiles.dim : tiles.bright;
+    raster.column(left, top, y + place.h, set[rows.category[i]], seen.shift, wide > 2 ? wide - 1 : wide);
+    seen.columns += 1;
   }
 }
 
 // One column of pixels: each category as high as its share of the time, from the bottom.
-function stack(rows, batch, shares, first, i, j, x, y, h, scale) {
-  const height = Math.max(Math.min(1, busyBetween(rows, i, j) * scale) * h, LEAST);
-  if (shares.length === 1) {
-    batch.column(shares[0].category, x, y + h - height, height);
+function stack(scene, seen, shares, row, column, i, j, y, h, scale) {
+  const { rows, emphasis, raster, tiles } = scene;
+  const set = emphasis && !emphasis.any(i, j) ? tiles.dim : tiles.bright;
+  const total = busyBetween(rows, i, j);
+  const height = Math.max(Math.min(1, total * scale) * h, LEAST);
+  const x = column - seen.shift;
+  if (shares.length === 1 || j - i === 1 || total === 0) {
+    raster.column(x, y + h - height, y + h, set[rows.category[i]], seen.shift);
     return;
   }
-  const total = busyBetween(rows, i, j);
+  const first = rows.offsets[row];
   let bottom = y + h;
   for (const { category, sums } of shares) {
-    const own = sums[j - first] - sums[i - first];
-    if (own === 0 && !(total === 0 && category === rows.category[i])) continue;
-    const part = total === 0 ? height : (height * own) / total;
-    batch.column(category, x, bottom - part, part);
+    const part = (height * (sums[j - first] - sums[i - first])) / total;
+    if (part > 0) raster.column(x, bottom - part, bottom, set[category], seen.shift);
     bottom -= part;
+  }
+}
+
+function fillBars(context, scene, bars) {
+  const { rows, fills } = scene;
+  for (const dim of [true, false]) {
+    context.globalAlpha = dim ? DIM : 1;
+    fills.forEach((fill, category) => {
+      context.fillStyle = fill;
+      for (const bar of bars) {
+        if (rows.category[bar.i] === category && bar.dim === dim) {
+          context.fillRect(bar.x, bar.y, bar.w, bar.h);
+        }
+      }
+    });
   }
 }
 
@@ -152,13 +130,11 @@ function label(context, scene, { i, x, y, w, h, dim, thin }) {
   context.fillText(text, middle, y + h / 2 + 0.5);
 }
 
-// Draw all bars in view. Returns how many events were merged and how many rectangles it took.
+// Draw all bars in view. Returns how many events were merged, and how many bars and columns it took.
 export function paintBars(context, scene) {
   const seen = collect(scene);
-  context.globalAlpha = 0.22;
-  seen.dim.fill(context, scene.fills);
-  context.globalAlpha = 1;
-  seen.bright.fill(context, scene.fills);
+  scene.raster.draw(context);
+  fillBars(context, scene, seen.bars);
   strokeBars(context, scene, seen.bars);
   context.font = FONT;
   context.textAlign = "center";
@@ -170,5 +146,5 @@ export function paintBars(context, scene) {
     const [x, y, w, h] = seen.outlines.slice(k, k + 4);
     context.strokeRect(x + 1, y + 1, Math.max(w - 2, 0.5), h - 2);
   }
-  return { merged: seen.merged, rectangles: seen.bright.size + seen.dim.size };
+  return { merged: seen.merged, bars: seen.bars.length, columns: seen.columns };
 }

@@ -135,9 +135,11 @@ export function walk(rows, row, from, to, scale, onEvent, onMerged) {
       continue;
     }
     const column = Math.floor(start[i] * scale);
-    let j = firstFrom(rows, row, (column + 1) / scale, i + 1);
+    let j = firstFrom(rows, row, Math.min((column + 1) / scale, to), i + 1);
     if (j - i > 1 && duration[j - 1] * scale >= 1) j -= 1;
-    if (j - i === 1 && !rows.count) onEvent(i);
+    // Alone, it is drawn in full; among others it is a share of its pixel as they are.
+    const alone = j - i === 1 && (j === last || start[j] * scale >= column + 2);
+    if (alone && !rows.count) onEvent(i);
     else onMerged(column, i, j);
     i = j;
   }

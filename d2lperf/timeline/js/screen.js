@@ -4,7 +4,8 @@ import {
   paintArrows, paintAxis, paintChosen, paintGround, paintMarks, paintStrips,
 } from "./decor.js";
 import { paintBars } from "./paint.js";
-import { fillsOf } from "./theme.js";
+import { Raster } from "./raster.js";
+import { fillsOf, tilesOf } from "./theme.js";
 
 const AXIS_HEIGHT = 34;
 
@@ -23,11 +24,13 @@ function ready(scene, canvas, height) {
   if (ratio !== scene.ratio || !scene.fills) {
     scene.ratio = ratio;
     scene.fills = fillsOf(context, scene.document, scene.theme, scene.rows.meta.categories, ratio);
+    scene.tiles = tilesOf(scene.document, scene.theme, scene.rows.meta.categories);
+    scene.raster ??= new Raster(scene.document);
   }
   return context;
 }
 
-// Returns {merged, rectangles, arrows}: `arrows` is false where they are too many to be drawn.
+// Returns {merged, bars, columns, arrows}: `arrows` is false where they are too many to be drawn.
 export function paint(scene) {
   const context = ready(scene, scene.parts.canvas, scene.height);
   paintGround(context, scene);

@@ -1,5 +1,9 @@
 // Colours, and a pattern for every category that would otherwise differ from another by its colour only.
 
+import { TILE } from "./raster.js";
+
+export const DIM = 0.22; // how much remains of what is not searched for
+
 // fill, ink for text and outline, pattern, dashed outline.
 const LIGHT = {
   dispatch: { fill: "#0060a0", ink: "#ffffff", edge: "#003050" },
@@ -95,28 +99,27 @@ export function watchTheme(window, changed) {
 }
 
 const LINES = {
-  diagonal: (c, s) => { for (const k of [-s, 0, s]) { c.moveTo(k, s); c.lineTo(k + s, 0); } },
-  horizontal: (c, s) => { c.moveTo(0, s / 2); c.lineTo(s, s / 2); },
-  vertical: (c, s) => { c.moveTo(s / 2, 0); c.lineTo(s / 2, s); },
-  cross: (c, s) => { c.moveTo(0, 0); c.lineTo(s, s); c.moveTo(0, s); c.lineTo(s, 0); },
+  diagonal: (c) => { for (const k of [-TILE, 0, TILE]) { c.moveTo(k, TILE); c.lineTo(k + TILE, 0); } },
+  horizontal: (c) => { for (const y of [1.5, 5.5]) { c.moveTo(0, y); c.lineTo(TILE, y); } },
+  vertical: (c) => { c.moveTo(3.5, 0); c.lineTo(3.5, TILE); },
+  cross: (c) => { c.moveTo(0, 0); c.lineTo(TILE, TILE); c.moveTo(0, TILE); c.lineTo(TILE, 0); },
 };
 
 function tile(document, paint, ratio) {
-  const size = paint.pattern === "horizontal" ? 5 : 7;
   const canvas = document.createElement("canvas");
-  canvas.width = canvas.height = Math.round(size * ratio);
+  canvas.width = canvas.height = Math.round(TILE * ratio);
   const context = canvas.getContext("2d");
-  context.scale(canvas.width / size, canvas.width / size);
+  context.scale(canvas.width / TILE, canvas.width / TILE);
   context.fillStyle = paint.fill;
-  context.fillRect(0, 0, size, size);
-  context.strokeStyle = context.fillStyle = paint.line;
+  context.fillRect(0, 0, TILE, TILE);
+  context.strokeStyle = context.fillStyle = paint.line ?? paint.fill;
   context.lineWidth = 1;
   context.beginPath();
   if (paint.pattern === "dots") {
-    context.arc(size / 2, size / 2, 1, 0, 7);
+    context.arc(TILE / 2, TILE / 2, 1, 0, 7);
     context.fill();
-  } else {
-    LINES[paint.pattern](context, size);
+  } else if (paint.pattern) {
+    LINES[paint.pattern](context);
     context.stroke();
   }
   return canvas;
@@ -132,4 +135,19 @@ export function fillsOf(context, document, theme, categories, ratio) {
     pattern.setTransform?.({ a: 1 / ratio, b: 0, c: 0, d: 1 / ratio, e: 0, f: 0 });
     return pattern;
   });
+}
+
+// The same as pixels, bright and dimmed: tiles of TILE × TILE for each category.
+export function tilesOf(document, theme, categories) {
+  const bright = categories.map((name) => {
+    const canvas = tile(document, theme.paints[name], 1);
+    const { data } = canvas.getContext("2d").getImageData(0, 0, TILE, TILE);
+    return new Uint32Array(data.buffer.slice(0));
+  });
+  const dim = bright.map((pixels) => {
+    const bytes = new Uint8ClampedArray(pixels.slice().buffer);
+    for (let k = 3; k < bytes.length; k += 4) bytes[k] *= DIM;
+    return new Uint32Array(bytes.buffer);
+  });
+  return { bright, dim };
 }

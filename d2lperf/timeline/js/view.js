@@ -39,7 +39,6 @@ export class View {
     this.whole = { from: meta.first_ns, to: this.rows.end };
     const same = before && before.end === this.rows.end && before.meta.first_ns === meta.first_ns;
     if (!same) this.view = this.goal = { ...this.whole };
-    if (!before) meta.lanes.forEach((lane) => lane.folded && this.folded.add(lane.name));
     this.chosen = this.hovered = -1;
     this.region = null;
     this.parts.buttons.over.hidden = !meta.overlay.length;
@@ -72,6 +71,7 @@ export class View {
 
   // After a change of what stands where.
   place() {
+    if (!this.rows) return;
     this.placed = arrange(this.rows, this);
     const visible = Math.max(Math.min(this.placed.height, this.most), 30);
     this.parts.scroll.style.maxHeight = `${this.most}px`;
