@@ -40,6 +40,9 @@ class TimelineWidget(anywidget.AnyWidget):
         chosen: number of the event that the reader has chosen, -1 for none.
         search: text that the names of emphasised events contain.
         folded: names of folded lanes and groups.
+        movable: bars that the reader can place: `lane` (number), `duration_ns`, `name` and `category` of each.
+        placed: where each of them starts, in nanoseconds.
+        locked: whether they stay where they are, drawn as outlines upon the events.
 
     Raises:
         ValueError: a height below 60 pixels, or an unknown arrangement.
@@ -57,6 +60,9 @@ class TimelineWidget(anywidget.AnyWidget):
     arrange = traitlets.Unicode("under").tag(sync=True)
     twin = traitlets.Unicode("").tag(sync=True)
     height = traitlets.Int(420).tag(sync=True)
+    movable = traitlets.List(traitlets.Dict()).tag(sync=True)
+    placed = traitlets.List(traitlets.Float()).tag(sync=True)
+    locked = traitlets.Bool(False).tag(sync=True)
 
     def __init__(
         self,

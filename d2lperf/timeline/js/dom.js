@@ -19,6 +19,7 @@ const KEYS = [
   ["0", "show everything"],
   ["f", "fold or unfold the lane"],
   ["Shift + F", "fold or unfold its group"],
+  ["[ ]", "previous, next bar to be placed; ← → move it"],
   ["a", "arrows on or off"],
   ["m", "set cursor A, then B: measures between them"],
   ["s", "select between the cursors, or what is in view"],

@@ -28,6 +28,7 @@ function inView(view, event) {
   const native = event.target !== view.parts.stage;
   // Buttons and the table keep what browsers give them.
   if (native && (STEPS.has(event.key) || event.key === "Enter" || event.key === " ")) return false;
+  if (!native && view.placing.key(event)) return true;
   if (STEPS.has(event.key)) {
     if (event.shiftKey && event.key === "ArrowLeft") view.pan(-0.2, { smooth: true });
     else if (event.shiftKey && event.key === "ArrowRight") view.pan(0.2, { smooth: true });

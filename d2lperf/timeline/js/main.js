@@ -81,6 +81,17 @@ function follow(model, view) {
     },
     search: (text) => (text ?? "") !== view.text && view.search(text ?? "", { quiet: true }),
     arrange: (way) => (way === "over") !== view.over && view.setOver(way === "over", { quiet: true }),
+    locked: (locked) => {
+      view.placing.locked = Boolean(locked);
+      view.redraw();
+    },
+    movable: () => {
+      view.placing.show(model.get("movable"), model.get("placed"));
+      view.dress();
+    },
+    placed: (starts) => {
+      if (!same(starts ?? [], view.placing.starts)) view.placing.show(model.get("movable"), starts);
+    },
     region: (region) => {
       view.region = region ? { from: region[0], to: region[1], lanes: region[2].map(number) } : null;
       view.redraw();

@@ -33,8 +33,8 @@ export function fillGutter(document, gutter, placed, { current }) {
   gutter.style.height = `${placed.height}px`;
 }
 
-export function fillLegend(document, legend, rows, theme, ratio, chosen) {
-  const present = new Set();
+export function fillLegend(document, legend, rows, theme, ratio, chosen, bars = []) {
+  const present = new Set(bars.map((bar) => rows.meta.categories.indexOf(bar.category)));
   for (const category of rows.category) present.add(category);
   const items = [...present].sort((a, b) => a - b).map((category) => {
     const swatch = element(document, "canvas", { "aria-hidden": "true" });

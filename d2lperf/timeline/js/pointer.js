@@ -50,8 +50,8 @@ export function attachPointer(view) {
     const point = at(event);
     fingers.set(event.pointerId, point);
     event.currentTarget.setPointerCapture?.(event.pointerId);
-    drag = { from: point, last: point, selects: event.shiftKey, moved: false, view: { ...view.view } };
-    if (fingers.size > 1) drag.moved = true;
+    drag = { from: point, last: point, selects: event.shiftKey, moved: fingers.size > 1 };
+    drag.places = fingers.size === 1 && event.currentTarget === stage && view.placing.grab(point);
     view.hideTip();
   }
 
@@ -70,7 +70,8 @@ export function attachPointer(view) {
     }
     if (Math.hypot(point.x - drag.from.x, point.y - drag.from.y) > CLICK) drag.moved = true;
     if (!drag.moved) return;
-    if (drag.selects) view.selectBox(drag.from, point);
+    if (drag.places) view.placing.drag(point);
+    else if (drag.selects) view.selectBox(drag.from, point);
     else {
       view.pan((drag.last.x - point.x) / view.width);
       drag.last = point;
@@ -86,11 +87,12 @@ export function attachPointer(view) {
   function up(event) {
     fingers.delete(event.pointerId);
     if (!drag || fingers.size) return;
-    const { moved, selects } = drag;
+    const { moved, selects, places } = drag;
     const click = !moved && event.type === "pointerup";
     drag = null;
-    if (selects && moved) view.endSelection();
-    if (click) view.click(at(event));
+    if (places) view.placing.drop();
+    else if (selects && moved) view.endSelection();
+    else if (click) view.click(at(event));
   }
 
   function leave() {

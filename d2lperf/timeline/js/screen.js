@@ -36,6 +36,7 @@ export function paint(scene) {
   paintGround(context, scene);
   const painted = paintBars(context, scene);
   paintStrips(context, scene);
+  scene.placing.paint(context);
   const arrows = paintArrows(context, scene);
   paintChosen(context, scene);
   paintMarks(context, scene);

@@ -6,6 +6,7 @@ import { move } from "./moves.js";
 import { fillGutter, fillLegend, fillTable, showTip } from "./panels.js";
 import { hit } from "./pointer.js";
 import { endOf, laneOf, rowOf, unpack } from "./rows.js";
+import { Placing } from "./placing.js";
 import { paint } from "./screen.js";
 import { formatTime, plural } from "./scale.js";
 import { calm, themeOf } from "./theme.js";
@@ -29,6 +30,7 @@ export class View {
     Object.assign(this, { chosen: -1, hovered: -1, category: -1, lane: -1 });
     Object.assign(this, { text: "", over: false, arrows: true, cursors: [], region: null, names: null });
     Object.assign(this, { pointer: null, frame: 0, rows: null, emphasis: null, widths: new Map() });
+    this.placing = new Placing(this);
   }
 
   // Put events in place of the ones shown. The view stays unless the time axis is another one.
@@ -64,7 +66,7 @@ export class View {
     this.widths.clear();
     if (this.rows) {
       fillLegend(this.document, this.parts.legend, this.rows, this.theme,
-        this.window.devicePixelRatio || 1, this.category);
+        this.window.devicePixelRatio || 1, this.category, this.placing.bars);
     }
     this.redraw();
   }
