@@ -10,9 +10,14 @@ import tempfile
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
+from browsing import ROOT, Notebook, stop_kernels
 from hypothesis import settings
+
+from d2lperf.bench.browser import chromium
+from d2lperf.bench.server import lab_server
 
 # The same examples every time, and no failure because a shared machine was slow.
 settings.register_profile("d2lperf", deadline=None, derandomize=True)
@@ -90,3 +95,39 @@ def pytest_make_collect_report() -> Iterator[None]:
 def root() -> Path:
     """The folder of the course."""
     return Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture(scope="session")
+def course(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the course, so that nobody's notebooks are touched."""
+    folder = tmp_path_factory.mktemp("course")
+    for name in ("notebooks", "exercises", "solutions"):
+        shutil.copytree(ROOT / name, folder / name)
+    for name in ("nbgrader_config.py", "pyproject.toml"):
+        shutil.copy(ROOT / name, folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def server(course: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """JupyterLab as `d2lperf lab` starts it, with folders of its own."""
+    with lab_server(course, tmp_path_factory.mktemp("jupyter")) as address:
+        yield address
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    """Headless Chromium."""
+    with chromium() as browser:
+        yield browser
+
+
+@pytest.fixture
+def notebook(server: str, browser: Any, tmp_path: Path) -> Iterator[Notebook]:
+    """A window of JupyterLab."""
+    folder = Path(os.environ.get("D2LPERF_SCREENSHOTS") or tmp_path)
+    folder.mkdir(parents=True, exist_ok=True)
+    page = browser.new_page(viewport={"width": 1400, "height": 1000})
+    yield Notebook(page, server, folder)
+    page.close()
+    stop_kernels(server)
