@@ -17,6 +17,13 @@ WAITS = {
     "d2lperf.effects_barrier": "effects_barrier",
 }
 """Annotations around calls that wait, and the names that readers know them by."""
+FETCHES = {
+    "np.asarray(jax.Array)": "np.asarray",
+    "d2lperf.asarray": "np.asarray",
+    "d2lperf.array": "np.array",
+    "d2lperf.item": "item",
+}
+"""Events around calls that bring a result to the host, and wait if it is not there yet."""
 MARKER = "d2lperf_marker"
 """The computation that `wait_all` sends to the devices; it is no work of the reader's."""
 

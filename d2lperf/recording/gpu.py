@@ -91,7 +91,7 @@ def read_device(plane: Plane, launches: dict[int, Span]) -> tuple[list[Lane], li
     device = f"{match[1].lower()}:{match[2]}"
     lanes: list[Lane] = []
     work: list[Launched] = []
-    for line in _drawn(plane):
+    for line in sorted(_drawn(plane), key=_stream_number):
         stream = _STREAM.match(line.name)
         lane = unique(f"{device} stream {stream[1]}" if stream else device, lanes)
         items = [_launched(span, lane, line.name, launches) for span in line.spans]
@@ -147,6 +147,17 @@ def contexts(issues: Iterable[Issue], lines: Iterable[Line]) -> list[Context]:
         if flow is not None:
             found.append(Context(span.start, span.end, flow))
     return found
+
+
+def by_number(plane: Plane) -> tuple[str, int]:
+    """Key to sort devices with."""
+    match = _DEVICE.match(plane.name)
+    return (match[1], int(match[2])) if match else ("", 0)
+
+
+def _stream_number(line: Line) -> int:
+    match = _STREAM.match(line.name)
+    return int(match[1]) if match else 0
 
 
 def match(

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import NamedTuple
 
-from d2lperf.recording.bars import BLOCK, END, WAITS, Bar, Issue
+from d2lperf.recording.bars import BLOCK, END, FETCHES, WAITS, Bar, Issue
 from d2lperf.recording.profile import Span
 
 BLOCKED_NS = 20_000
@@ -20,11 +20,9 @@ _ROLES = (
     ("dispatch", re.compile(r"ExecuteReplicated\.__call__$")),
     ("lower", re.compile(r"lower_sharding_computation$")),
     ("compile", re.compile(r"backend_compile|.*(Client|Compiler)::Compile")),
-    ("fetch", re.compile(r"np\.asarray\(jax\.Array\)$")),
     ("await", re.compile(r"\w+::Await$")),
     ("wait", re.compile(r".*(BlockHostUntil|block_until_ready|StreamSynchronize|CtxSynchronize"
                         r"|DeviceSynchronize|EventSynchronize)")),
-    ("launch", re.compile(r"Wait for LaunchOnDevice completion$")),
     ("queue", re.compile(r"ComputeSemaphoreAcquire$")),
     ("copy", re.compile(r"(?P<device_put>DevicePut|device_put|batched_copy_array|CopyToMemorySpace)"
                         r"|.*copy_to_host_async")),
@@ -40,6 +38,8 @@ def role_of(name: str) -> str:
     """Return what an event on a Python thread stands for; `note` if the reader may have written it."""
     if name in WAITS:
         return "wait"
+    if name in FETCHES:
+        return "fetch"
     if name in (BLOCK, END):
         return "frame"
     return next((role for role, pattern in _ROLES if pattern.match(name)), "note")
@@ -60,28 +60,30 @@ class Thread:
     """What was found on one Python thread.
 
     Attributes:
+        details: keep what happens inside of dispatches.
+        number: which Python thread it is, from 1.
         lane: name of its lane.
         bars: what to draw.
         issues: what it gave away, in order.
         block: start and end of the recorded block, if this thread recorded.
     """
 
-    lane: str
     details: bool = False
+    number: int = 1
+    lane: str = ""
     bars: list[Bar] = field(default_factory=list)
     issues: list[Issue] = field(default_factory=list)
     block: tuple[int, int] | None = None
 
 
-def read_thread(spans: list[Span], lane: str, *, details: bool = False) -> Thread:
+def read_thread(spans: list[Span], *, details: bool = False) -> Thread:
     """Read the events of one Python thread.
 
     Args:
         spans: ordered by start, longer ones first.
-        lane: name of the lane to draw them in.
         details: keep what happens inside of dispatches, as category `runtime`.
     """
-    return _Reader(Thread(lane, details)).read(spans)
+    return _Reader(Thread(details)).read(spans)
 
 
 class _Reader:
@@ -109,7 +111,9 @@ class _Reader:
             return "annotated_step"
         if "hlo_op" in stats and "run_id" in stats:
             return "run"
-        return role_of(span.name)
+        role = role_of(span.name)
+        # Calls of the driver have names of all kinds.
+        return "inner" if role == "note" and "correlation_id" in stats else role
 
     def _inside(self, *roles: str) -> bool:
         return any(opened.role in roles for opened in self.open)
@@ -190,6 +194,7 @@ class _Reader:
 
     def _wait(self, span: Span) -> None:
         if self._inside("wait", "fetch"):
+            self._fetch_waits()
             return self._inner(span)
         name = WAITS.get(span.name) or (
             "block_until_ready" if "block_until_ready" in span.name else "wait"
@@ -200,18 +205,15 @@ class _Reader:
     def _fetch(self, span: Span) -> None:
         if self._inside("wait", "fetch", "dispatch"):
             return self._inner(span)
-        # It only waits if the result is not there yet; an await inside tells.
-        bar = self._draw(span, "np.asarray", "copy")
+        # It only waits if the result is not there yet: an await inside tells, or a run that ends.
+        bar = self._draw(span, FETCHES[span.name], "copy")
         return self._push(span, "fetch", bar=bar)
 
     def _await(self, span: Span) -> None:
         stats = span.stats
         if "_p" in stats:
             self.awaits[stats["_p"]] = span
-            fetch = next((o.bar for o in self.open if o.role == "fetch"), None)
-            if fetch:
-                fetch.category = "wait"
-            return None
+            return self._fetch_waits()
         begun = self.awaits.pop(stats.get("_c", -1), None)
         whole = Span(span.name, begun.start if begun else span.start, span.end, {})
         if self._inside("wait", "fetch", "dispatch"):
@@ -219,13 +221,14 @@ class _Reader:
         self._draw(whole, "wait", "wait")
         return None
 
-    def _launch(self, span: Span) -> None:
-        if span.end - span.start > BLOCKED_NS:
-            self._draw(span, "launch on all devices", "wait")
+    def _fetch_waits(self) -> None:
+        fetch = next((o.bar for o in self.open if o.role == "fetch"), None)
+        if fetch:
+            fetch.category = "wait"
 
     def _queue(self, span: Span) -> None:
         if span.end - span.start > BLOCKED_NS:
-            self._draw(span, "queue full", "wait").flow = -2
+            self._draw(span, "queue full", "wait")
 
     def _copy(self, span: Span) -> None:
         if self._inside("dispatch", "copy", "wait", "fetch"):
@@ -248,8 +251,8 @@ class _Reader:
 
     def _step_of(self, span: Span) -> tuple[str, int]:
         number = span.stats.get("step_num")
-        if number is not None:
-            return f"{span.name} {number}", int(number)
+        if isinstance(number, int) and 0 <= number < 2**31:
+            return f"{span.name} {number}", number
         if self._step >= 0:
             return span.name, self._step
         self.repeats[span.name] += 1

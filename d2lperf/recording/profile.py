@@ -17,7 +17,6 @@ _BARE_NAMES = frozenset(
 )
 _SKIPPED = ("end: ", "ThreadpoolListener::StopRegion")
 """Events that say again what others have said."""
-_LISTENER = "ThreadpoolListener::"
 WAIT_FOR_COMPLETION = "ThunkExecutor::Execute (wait for completion)"
 
 
@@ -44,53 +43,55 @@ class Plane(NamedTuple):
     lines: list[Line]
 
 
-class _Reading(NamedTuple):
-    """What to do with the events of one name."""
-
-    skipped: bool
-    bare: bool
-    """Nothing is read from their attributes, which costs the most."""
-    turning: bool
-    """A thread may go over to another run there."""
-
-
 @lru_cache(4096)
-def _reading(name: str) -> _Reading:
-    return _Reading(
-        skipped=name.startswith(_SKIPPED),
-        bare=name in _BARE_NAMES or name.startswith(_BARE),
-        turning=name == WAIT_FOR_COMPLETION or name.startswith((_LISTENER, "PjitFunction(")),
-    )
+def _is_bare(name: str) -> bool:
+    """Whether nothing is read from the attributes of such events: reading them costs the most."""
+    return name in _BARE_NAMES or name.startswith(_BARE)
 
 
 def _stats(event: Any) -> Mapping[str, Any]:
     return {key: value for key, value in event.stats if key is not None and value is not None}
 
 
+class _Loop:
+    """Remembers the attributes of operations inside of one operation.
+
+    A loop repeats its operations thousands of times: within it, an event of the same name tells the same run again.
+    """
+
+    def __init__(self) -> None:
+        self.start = self.end = 0
+        self.seen: dict[str, Mapping[str, Any]] = {}
+
+    def stats(self, event: Any, name: str, start: int, end: int) -> Mapping[str, Any]:
+        inside = self.start <= start and end <= self.end
+        if inside and name in self.seen:
+            return self.seen[name]
+        stats = _stats(event)
+        if "hlo_op" in stats and "device_ordinal" in stats and "correlation_id" not in stats:
+            if not inside:
+                self.start, self.end, self.seen = start, end, {}
+            else:
+                self.seen[name] = stats
+        return stats
+
+
 def _spans(line: Any, plane: str) -> list[Span]:
     spans = []
-    operations: dict[str, Mapping[str, Any]] = {}
+    loop = _Loop()
     for event in line.events:
         name = event.name
-        reading = _reading(name)
-        if reading.skipped:
+        if name.startswith(_SKIPPED):
             continue
-        start, duration = event.start_ns, event.duration_ns
-        if duration < 0:
+        if event.duration_ns < 0:
             raise ValueError(
-                f"{name!r} on line {line.name!r} of {plane!r} lasts {duration:.0f} ns: "
+                f"{name!r} on line {line.name!r} of {plane!r} lasts {event.duration_ns:.0f} ns: "
                 "the profile is damaged, record it again"
             )
-        if reading.turning:
-            operations = {}
-        stats = _EMPTY if reading.bare else operations.get(name)
-        if stats is None:
-            stats = _stats(event)
-            if "device_ordinal" in stats and "correlation_id" not in stats:
-                # A loop repeats its operations thousands of times: they tell the same run again.
-                operations[name] = stats
         # Both ends are rounded alike, so what is nested stays nested.
-        spans.append(Span(name, round(start), round(start + duration), stats))
+        start, end = round(event.start_ns), round(event.end_ns)
+        stats = _EMPTY if _is_bare(name) else loop.stats(event, name, start, end)
+        spans.append(Span(name, start, end, stats))
     if any(later.start <= span.start for span, later in pairwise(spans)):
         spans.sort(key=lambda span: (span.start, -span.end))
     return spans

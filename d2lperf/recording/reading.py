@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 from d2lperf.events import CATEGORIES, Lane, Mark
 from d2lperf.recording import gpu, runs
-from d2lperf.recording.bars import Bar, Issue
+from d2lperf.recording.bars import FETCHES, Bar, Issue, Run
 from d2lperf.recording.host import Thread, read_thread
-from d2lperf.recording.profile import Line, Plane, read_planes
+from d2lperf.recording.profile import Line, Plane, Span, read_planes
 from d2lperf.timeline.timeline import Timeline
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ _THREADS = {
     "Host Threads": "GPU calls",
 }
 _COMPILERS = ("compiler", "code generator")
-_UNDRAWN = ("ThreadpoolListener::", "end: ")
+_UNDRAWN = "ThreadpoolListener::"
 
 
 def timeline_from(
@@ -53,28 +53,25 @@ def timeline_from(
     python, others = _sorted_lines(host)
     read = _read_python(python, details)
     issues = _numbered(read)
+    bars = [bar for thread in read for bar in thread.bars]
+    lanes = [Lane(thread.lane) for thread in sorted(read, key=lambda t: t.number)]
     found = runs.Runs()
     for line, thread in zip(python, read, strict=True):
         found.read(line, thread.lane)
     for line in others:
         found.read(line)
     unknown = runs.match(issues, found)
-    executed = found.of_the_reader()
-    names = {issue.bar.flow: issue.bar.name for issue in issues}
-    bars = [bar for thread in read for bar in thread.bars] + runs.draw(executed, names)
-    bars += runs.queue_full(issues, executed)
-    lanes = [Lane(thread.lane) for thread in read]
-    ordinals = sorted({run.ordinal for run in executed if not run.lane})
-    lanes += [Lane(f"cpu:{n}", "device", f"cpu:{n}") for n in ordinals]
-    device_lanes, device_bars = _devices(planes, host, issues)
-    lanes += device_lanes
-    bars += device_bars
+    executed = _draw_runs(lanes, bars, issues, found)
+    work = _draw_devices(lanes, bars, issues, planes, host)
     _credit_waits(bars)
     _spread_steps(bars, issues)
+    block = next((thread.block for thread in read if thread.block), None)
     if threads:
-        lanes, bars = _with_threads(lanes, bars, others, read)
+        last = max((bar.end for bar in bars), default=0)
+        flows = _Flows(executed, work)
+        _draw_threads(lanes, bars, others, flows, last if block else None)
     notes = [_UNKNOWN.format(unknown)] if unknown else []
-    return _timeline(bars, lanes, _block(read), title=title, notes=notes)
+    return _timeline(bars, lanes, block, title=title, notes=notes)
 
 
 _UNKNOWN = "{} runs have no arrow: the profile does not say which of the dispatches with the same name they belong to."
@@ -85,16 +82,24 @@ def _sorted_lines(host: Iterable[Line]) -> tuple[list[Line], list[Line]]:
     python: list[Line] = []
     others: list[Line] = []
     for line in host:
-        (others if _NUMBERED.match(line.name) else python).append(line)
+        (others if _is_runtime(line) else python).append(line)
     return python, others
 
 
+def _is_runtime(line: Line) -> bool:
+    match = _NUMBERED.match(line.name)
+    if match is None or match[1] in _THREADS or match[1].startswith("tf_"):
+        return match is not None
+    return not any(span.name.startswith("PjitFunction(") for span in line.spans)
+
+
 def _read_python(lines: Sequence[Line], details: bool) -> list[Thread]:
-    threads = [read_thread(line.spans, "", details=details) for line in lines]
+    threads = [read_thread(line.spans, details=details) for line in lines]
     # The thread that recorded is the reader's own; else the one that gave most away.
     order = sorted(threads, key=lambda t: (t.block is None, -len(t.issues)))
-    for number, thread in enumerate(order):
-        thread.lane = f"Python {number + 1}" if number else "Python"
+    for number, thread in enumerate(order, 1):
+        thread.number = number
+        thread.lane = "Python" if number == 1 else f"Python {number}"
         for bar in thread.bars:
             bar.lane = thread.lane
     return threads
@@ -107,19 +112,35 @@ def _numbered(threads: Iterable[Thread]) -> list[Issue]:
     return issues
 
 
-def _devices(
-    planes: Iterable[Plane], host: Sequence[Line], issues: Sequence[Issue]
-) -> tuple[list[Lane], list[Bar]]:
+def _draw_runs(
+    lanes: list[Lane], bars: list[Bar], issues: Sequence[Issue], found: runs.Runs
+) -> list[Run]:
+    """Add CPU devices with what ran there."""
+    executed = found.of_the_reader()
+    bars += runs.draw(executed, {issue.bar.flow: issue.bar.name for issue in issues})
+    bars += runs.queue_full(issues, executed)
+    ordinals = sorted({run.ordinal for run in executed if not run.lane})
+    lanes += [Lane(f"cpu:{n}", "device", f"cpu:{n}") for n in ordinals]
+    return executed
+
+
+def _draw_devices(
+    lanes: list[Lane],
+    bars: list[Bar],
+    issues: Sequence[Issue],
+    planes: Iterable[Plane],
+    host: Sequence[Line],
+) -> list[gpu.Launched]:
+    """Add accelerators, stream by stream."""
     launches = gpu.launches_of(host)
-    lanes: list[Lane] = []
     work: list[gpu.Launched] = []
-    for plane in planes:
-        if gpu.is_device(plane):
-            more, items = gpu.read_device(plane, launches)
-            lanes += more
-            work += items
+    for plane in sorted(filter(gpu.is_device, planes), key=gpu.by_number):
+        more, items = gpu.read_device(plane, launches)
+        lanes += more
+        work += items
     gpu.match(work, launches, issues, gpu.contexts(issues, host))
-    return lanes, [item.bar for item in work]
+    bars += [item.bar for item in work]
+    return work
 
 
 def _credit_waits(bars: Iterable[Bar]) -> None:
@@ -131,13 +152,14 @@ def _credit_waits(bars: Iterable[Bar]) -> None:
     work = sorted((b for b in bars if b.category in ("run", "copy", "collective") and b.flow >= 0
                    and not b.lane.startswith("Python")), key=lambda b: b.end)  # fmt: skip
     ends = [bar.end for bar in work]
+    fetches = {*FETCHES.values()}
     for wait in bars:
-        if wait.category != "wait" or wait.flow >= 0:
+        if wait.flow >= 0 or not (wait.category == "wait" or wait.name in fetches):
             continue
-        wait.flow = -1
         last = bisect_right(ends, wait.end) - 1
         if last < 0 or ends[last] <= wait.start:
             continue
+        wait.category = "wait"
         lag = wait.end - ends[last]
         rivals = work[bisect_left(ends, ends[last] - lag) : last]
         if all(rival.flow == work[last].flow for rival in rivals):
@@ -151,34 +173,40 @@ def _spread_steps(bars: Iterable[Bar], issues: Iterable[Issue]) -> None:
             bar.step = steps.get(bar.flow, -1)
 
 
-def _with_threads(
-    lanes: list[Lane], bars: list[Bar], others: Iterable[Line], read: Sequence[Thread]
-) -> tuple[list[Lane], list[Bar]]:
-    """Add the threads of the runtime, numbered in the order in which they began."""
-    block = next((thread.block for thread in read if thread.block), None)
+class _Flows:
+    """Finds the flow of what a thread of the runtime does, by the numbers that it shares with a run or a kernel."""
+
+    def __init__(self, executed: Iterable[Run], work: Iterable[gpu.Launched]) -> None:
+        self.runs = {(run.run_id, run.ordinal): run.flow for run in executed}
+        self.launches = {item.correlation: item.bar.flow for item in work}
+
+    def of(self, span: Span) -> int:
+        stats = span.stats
+        if "run_id" in stats:
+            return self.runs.get((stats["run_id"], stats.get("device_ordinal", -1)), -1)
+        return self.launches.get(stats["correlation_id"], -1) if "correlation_id" in stats else -1
+
+
+def _draw_threads(
+    lanes: list[Lane], bars: list[Bar], others: Iterable[Line], flows: _Flows, until: int | None
+) -> None:
+    """Add the threads of the runtime up to a moment, numbered in the order in which they began."""
     count: Counter[str] = Counter()
     for line in sorted(others, key=lambda line: line.spans[0].start):
         match = _NUMBERED.match(line.name)
         kind = match[1] if match else line.name
         label = _THREADS.get(kind, kind.removeprefix("tf_"))
+        lane = gpu.unique(f"{label} {count[label] + 1}", lanes)
         category = "compile" if label in _COMPILERS else "runtime"
         drawn = [
-            Bar(span.start, span.end, "", span.name or "unnamed", category)
+            Bar(span.start, span.end, lane, span.name or "unnamed", category, flows.of(span))
             for span in line.spans
-            if not span.name.startswith(_UNDRAWN) and not (block and span.start >= block[1])
+            if not span.name.startswith(_UNDRAWN) and (until is None or span.start < until)
         ]
         if drawn:
             count[label] += 1
-            lane = gpu.unique(f"{label} {count[label]}", lanes)
-            for bar in drawn:
-                bar.lane = lane
             lanes.append(Lane(lane, "thread", folded=True))
             bars += drawn
-    return lanes, bars
-
-
-def _block(threads: Iterable[Thread]) -> tuple[int, int] | None:
-    return next((thread.block for thread in threads if thread.block), None)
 
 
 def _timeline(

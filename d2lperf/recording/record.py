@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import functools
-import shutil
 import tempfile
+import threading
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import Any
-from unittest import mock
 
 from d2lperf.recording.bars import BLOCK, END
 from d2lperf.recording.files import find_profile, open_timeline
@@ -17,6 +16,10 @@ from d2lperf.timeline.timeline import Timeline
 
 _HOST_LEVEL = 2
 """What the profiler keeps of the host: the runtime's own events, without the verbose ones."""
+_BUSY = (
+    "a recording or a profile is going on already, and JAX can only make one at a time: "
+    "end that one first"
+)
 
 
 class Recording(Timeline):
@@ -60,8 +63,9 @@ def record(
     - a dispatch bears the name of the function, and an arrow leads to its run, where the profile tells which it is;
     - `trace f`, `lower f` and `compile f` are what a first call does more (tracing is what precedes lowering);
     - `wait`, `block_until_ready`, `np.asarray` are waits; `float`, `bool` and `print` show as `np.asarray`, which they
-      use. While it goes on, `jax.block_until_ready` and `jax.effects_barrier` announce themselves to the profiler,
-      which does not see them otherwise; copies of these made by `from jax import …` do not;
+      use. The profiler does not see all of these: while it goes on, `jax.block_until_ready`, `jax.effects_barrier`,
+      `np.asarray`, `np.array` and an array's `item` announce themselves to it. Copies of these names made by
+      `from jax import …` do not, nor does a `memoryview` of an array;
     - `queue full` is the wait inside of a dispatch that finds 32 computations in flight.
 
     Args:
@@ -81,23 +85,49 @@ def record(
     from d2lperf.barriers import wait_all
 
     trace = Recording()
-    if wait:
-        wait_all()
-    folder = Path(keep) if keep is not None else Path(tempfile.mkdtemp(prefix="d2lperf-"))
-    try:
+    with _only_one(), _folder(keep) as folder, _announcing():
+        if wait:
+            wait_all()
         _start(folder)
-        with _stopped(), _announcing():
-            with _annotation(BLOCK):
-                yield trace
-            if wait:
-                with _annotation(END):
-                    wait_all()
-        trace._fill(
-            open_timeline(find_profile(folder), title=title, threads=threads, details=details)
-        )
+        try:
+            with _stopped():
+                with _annotation(BLOCK):
+                    yield trace
+                if wait:
+                    with _annotation(END):
+                        wait_all()
+        except BaseException:
+            # What happened before an error is worth seeing; the error is worth more.
+            with suppress(Exception):
+                trace._fill(_read(folder, title=title, threads=threads, details=details))
+            raise
+        trace._fill(_read(folder, title=title, threads=threads, details=details))
+
+
+def _read(folder: Path, **options: Any) -> Timeline:
+    return open_timeline(find_profile(folder), **options)
+
+
+_lock = threading.Lock()
+
+
+@contextmanager
+def _only_one() -> Iterator[None]:
+    if not _lock.acquire(blocking=False):
+        raise RuntimeError(_BUSY)
+    try:
+        yield
     finally:
-        if keep is None:
-            shutil.rmtree(folder, ignore_errors=True)
+        _lock.release()
+
+
+@contextmanager
+def _folder(keep: str | Path | None) -> Iterator[Path]:
+    if keep is not None:
+        yield Path(keep)
+    else:
+        with tempfile.TemporaryDirectory(prefix="d2lperf-", ignore_cleanup_errors=True) as folder:
+            yield Path(folder)
 
 
 def _start(folder: Path) -> None:
@@ -110,9 +140,7 @@ def _start(folder: Path) -> None:
     try:
         jax.profiler.start_trace(folder, profiler_options=options)
     except RuntimeError as error:
-        raise RuntimeError(
-            "a recording or a profile is going on already, and JAX can only make one at a time: end that one first"
-        ) from error
+        raise RuntimeError(_BUSY) from error
 
 
 @contextmanager
@@ -131,10 +159,14 @@ def _annotation(name: str, **attributes: Any) -> AbstractContextManager[Any]:
     return jax.profiler.TraceAnnotation(name, **attributes)
 
 
-def _announced(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+def _announced(name: str, function: Callable[..., Any], kind: type | None) -> Callable[..., Any]:
+    """Return a function that annotates itself, if its first argument is of the kind that is given."""
+
     @functools.wraps(function)
     def announced(*args: Any, **kwargs: Any) -> Any:
-        with _annotation(name):
+        if kind is not None and not (args and isinstance(args[0], kind)):
+            return function(*args, **kwargs)
+        with _annotation(f"d2lperf.{name}"):
             return function(*args, **kwargs)
 
     return announced
@@ -142,21 +174,33 @@ def _announced(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
 
 @contextmanager
 def _announcing() -> Iterator[None]:
-    """Let the calls that wait, and that the profiler does not see, annotate themselves."""
+    """Let the public calls that wait, and that the profiler does not see, annotate themselves."""
     import jax
+    import numpy as np
 
-    with ExitStack() as stack:
-        for name in ("block_until_ready", "effects_barrier"):
-            announced = _announced(f"d2lperf.{name}", getattr(jax, name))
-            stack.enter_context(mock.patch.object(jax, name, announced))
+    array = type(jax.numpy.zeros(()))
+    calls: list[tuple[Any, str, type | None]] = [
+        (jax, "block_until_ready", None),
+        (jax, "effects_barrier", None),
+        (np, "asarray", array),
+        (np, "array", array),
+        (array, "item", array),
+    ]
+    silent = [getattr(owner, name) for owner, name, _ in calls]
+    try:
+        for (owner, name, kind), function in zip(calls, silent, strict=True):
+            setattr(owner, name, _announced(name, function, kind))
         yield
+    finally:
+        for (owner, name, _), function in zip(calls, silent, strict=True):
+            setattr(owner, name, function)
 
 
 def step(name: str, number: int | None = None) -> AbstractContextManager[Any]:
     """Mark a part of a program, to find it again in a recording.
 
-    Write `with step("load"):` or `with step("train", 3):`. What happens in the block, and what that leads to on the devices, gets the number of the step. Without a
-    recording it costs next to nothing.
+    Write `with step("load"):` or `with step("train", 3):`. What happens in the block, and what that leads to on
+    the devices, gets the number of the step. Without a recording it costs next to nothing.
 
     Args:
         name: what the part is called.
@@ -164,12 +208,13 @@ def step(name: str, number: int | None = None) -> AbstractContextManager[Any]:
             numbered part take its number.
 
     Raises:
-        ValueError: no name, one with `#` in it (the profiler's sign for what follows a name), or a negative number.
+        ValueError: no name, one with `#` in it (the profiler's sign for what follows a name), or a number that does not
+            fit into 31 bits.
     """
     if not name or "#" in name:
         raise ValueError(f"expected the name of a step, without '#', got {name!r}")
     if number is None:
         return _annotation(name, d2lperf_step=1)
-    if number < 0:
-        raise ValueError(f"expected a number from 0 for step {name!r}, got {number}")
+    if not 0 <= number < 2**31:
+        raise ValueError(f"expected a number from 0 to 2³¹ - 1 for step {name!r}, got {number}")
     return _annotation(name, step_num=number)
