@@ -37,6 +37,7 @@ __all__ = [
     "length_ns",
     "longest_gap",
     "overlap",
+    "self_ns",
     "summarise",
     "union",
     "wait_intervals",
@@ -145,6 +146,37 @@ def binned(columns: Columns, lane: str, edges_ns: Sequence[int] | np.ndarray) ->
         raise ValueError("the edges of bins must be two or more ascending numbers of nanoseconds")
     busy = busy_intervals(columns, lane)
     return np.diff(before_ns(busy, edges))
+
+
+def self_ns(
+    columns: Columns, lane: str, *, start_ns: int, end_ns: int, without: Collection[str] = ()
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return how long each event was the innermost one of its lane, in a window of time.
+
+    Args:
+        columns: the events.
+        lane: name of the lane.
+        start_ns: start of the window, in nanoseconds.
+        end_ns: end of the window, in nanoseconds.
+        without: categories to leave out; what is around them gets their time.
+
+    Returns:
+        Numbers of the events in the window, and nanoseconds of each without what is deeper; int64, both (m,).
+        The nanoseconds add up to the part of the window in which anything was recorded.
+
+    Raises:
+        ValueError: no such lane or category.
+    """
+    events = columns.matches(lane=lane, start_ns=start_ns, end_ns=end_ns)
+    events = events[~_of(columns, without)[events]]
+    starts = np.maximum(columns.start_ns[events], start_ns)
+    ends, depth = np.minimum(columns.end_ns[events], end_ns), columns.depth[events]
+    own = ends - starts
+    for row in np.unique(depth):
+        here, below = depth == row, depth > row
+        deeper = union(starts[below], ends[below])
+        own[here] -= before_ns(deeper, ends[here]) - before_ns(deeper, starts[here])
+    return events, own
 
 
 def in_flight(columns: Columns) -> tuple[np.ndarray, np.ndarray]:

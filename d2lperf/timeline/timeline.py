@@ -143,7 +143,7 @@ class Timeline(Columns):
         Raises:
             ValueError: no such lane, or a moment outside of the timeline.
         """
-        from d2lperf.timeline.critical import why_idle
+        from d2lperf.timeline.idle import why_idle
 
         return why_idle(self, lane, None if at_s is None else round(at_s * 1e9))
 
