@@ -18,7 +18,10 @@ _STYLE = """
 html { color-scheme: light dark; }
 body { max-width: 1400px; margin: 0 auto; padding: 16px 24px; font: 14px/1.5 system-ui, sans-serif; }
 h1 { margin: 0 0 8px; font-size: 20px; }
-#timeline .title { visibility: hidden; }
+#timeline .title { font-size: 20px; }
+@media (scripting: enabled) {
+  h1 { position: absolute; clip-path: inset(50%); }
+}
 details { margin-top: 16px; }
 summary { cursor: pointer; font-weight: 600; }
 #lanes table { margin-top: 8px; border-collapse: collapse; font-variant-numeric: tabular-nums; }

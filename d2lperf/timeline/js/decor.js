@@ -29,11 +29,13 @@ export function paintGround(context, scene) {
     if (k % 2 === 0) context.fillRect(0, y - scrolled, width, h);
   });
   context.strokeStyle = theme.surface.grid;
+  context.globalAlpha = theme.surface.gridAlpha ?? 1;
   context.lineWidth = 1;
   for (const { ns } of ticks(view.from, view.to, width)) {
     const x = Math.round(xOf(scene, ns)) + 0.5;
     line(context, x, 0, x, height);
   }
+  context.globalAlpha = 1;
 }
 
 // The axis has a canvas of its own above the lanes, so that it stays when they are scrolled.
@@ -122,7 +124,7 @@ export function paintArrows(context, scene) {
   const looked = [...new Set([flowOf(rows, hovered), flowOf(rows, chosen)])].filter((flow) => flow >= 0);
   const all = scene.arrows ? visibleFlows(rows, view.from, view.to) : [];
   context.strokeStyle = context.fillStyle = theme.surface.arrow;
-  context.globalAlpha = looked.length ? 0.25 : 0.6;
+  context.globalAlpha = looked.length ? 0.2 : 0.45;
   context.lineWidth = 1;
   for (const flow of all ?? []) {
     if (!looked.includes(flow)) arrowsOf(rows, flow).forEach((arrow) => drawArrow(context, scene, arrow));

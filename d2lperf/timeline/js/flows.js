@@ -1,6 +1,6 @@
 // Operations: the dispatch, the run and the wait that belong together carry the same flow number.
 
-import { endOf, rowOf, within } from "./rows.js";
+import { endOf, laneOf, rowOf, within } from "./rows.js";
 
 // Positions of the events by flow, by counting: a Map of a million entries takes a second.
 function index(rows) {
@@ -46,7 +46,7 @@ export function partsOf(rows, flow) {
   };
 }
 
-// Arrows of a flow: from the end of the dispatch to each first run, from the last run's end to what waited for it.
+// Arrows of a flow: from the end of the dispatch to the first run in each lane, from the last run's end to what waited for it.
 export function arrowsOf(rows, flow) {
   const { dispatch, runs, waits } = partsOf(rows, flow);
   const arrows = [];
@@ -55,12 +55,11 @@ export function arrowsOf(rows, flow) {
       arrows.push({ fromRow: rowOf(rows, from), fromNs, toRow: rowOf(rows, to), toNs });
     }
   };
-  const rowsSeen = new Set();
+  const seen = new Set();
   for (const run of runs) {
-    if (dispatch >= 0 && !rowsSeen.has(rowOf(rows, run))) {
-      arrow(dispatch, endOf(rows, dispatch), run, rows.start[run]);
-    }
-    rowsSeen.add(rowOf(rows, run));
+    const { number } = laneOf(rows, run);
+    if (dispatch >= 0 && !seen.has(number)) arrow(dispatch, endOf(rows, dispatch), run, rows.start[run]);
+    seen.add(number);
   }
   for (const wait of waits) {
     const run = runs.at(-1);

@@ -4,22 +4,22 @@ import { TILE } from "./raster.js";
 
 export const DIM = 0.22; // how much remains of what is not searched for
 
-// fill, ink for text and outline, pattern, dashed outline.
+// Fill, ink of text, outline (perhaps dashed), pattern, and what differs where a bar is too narrow for an outline.
 const LIGHT = {
   dispatch: { fill: "#0060a0", ink: "#ffffff", edge: "#003050" },
   run: { fill: "#f0a830", ink: "#000000", edge: "#5a3a00" },
-  wait: { fill: "#ffffff", ink: "#000000", edge: "#444444", pattern: "diagonal", line: "#8a8a8a" },
+  wait: { fill: "#ffffff", ink: "#000000", edge: "#444444", pattern: "diagonal", line: "#8a8a8a", narrow: { fill: "#dfe2e5" } },
   host: { fill: "#d9c2e0", ink: "#000000", edge: "#5b3a66", pattern: "dots", line: "#9a78a8" },
   compile: { fill: "#f5ec7a", ink: "#000000", edge: "#6b6400", dash: true },
   copy: { fill: "#bfe3dc", ink: "#000000", edge: "#1d6b52", pattern: "horizontal", line: "#4f9c86" },
   collective: { fill: "#f6cfc8", ink: "#000000", edge: "#7d2c1d", pattern: "cross", line: "#b8604f" },
-  runtime: { fill: "#e4e6e9", ink: "#000000", edge: "#7b828a" },
+  runtime: { fill: "#c9ced3", ink: "#000000", edge: "#5f666d" },
 };
 
 const DARK = {
   dispatch: { fill: "#5aa9e6", ink: "#000000", edge: "#d6ecff" },
   run: { fill: "#f0a830", ink: "#000000", edge: "#ffe2ab" },
-  wait: { fill: "#26282b", ink: "#ffffff", edge: "#b9bdc2", pattern: "diagonal", line: "#8d939a" },
+  wait: { fill: "#26282b", ink: "#ffffff", edge: "#b9bdc2", pattern: "diagonal", line: "#8d939a", narrow: { fill: "#44484d" } },
   host: { fill: "#c9aed4", ink: "#000000", edge: "#efe0f5", pattern: "dots", line: "#7d5b8b" },
   compile: { fill: "#efe56a", ink: "#000000", edge: "#26282b", dash: true },
   copy: { fill: "#9ed3c6", ink: "#000000", edge: "#dcf5ee", pattern: "horizontal", line: "#2f7a65" },
@@ -31,7 +31,7 @@ const DARK = {
 const SHAPES = {
   dispatch: { solid: true },
   run: {},
-  wait: { pattern: "diagonal" },
+  wait: { pattern: "diagonal", narrow: { fill: "Canvas", pattern: "horizontal" } },
   host: { pattern: "dots" },
   compile: { dash: true },
   copy: { pattern: "horizontal" },
@@ -54,7 +54,7 @@ const SURFACES = {
 
 function forced() {
   const surface = {
-    back: "Canvas", ink: "CanvasText", soft: "CanvasText", grid: "GrayText", band: "Canvas",
+    back: "Canvas", ink: "CanvasText", soft: "CanvasText", grid: "CanvasText", gridAlpha: 0.25, band: "Canvas",
     focus: "Highlight", arrow: "CanvasText", mark: "LinkText", budget: "LinkText", strip: "Canvas",
     stripEdge: "CanvasText", outline: "Highlight", veil: "rgba(128, 128, 128, 0.3)",
   };
@@ -63,6 +63,7 @@ function forced() {
     ink: shape.solid ? "Canvas" : "CanvasText",
     edge: "CanvasText",
     line: "CanvasText",
+    narrow: { fill: "CanvasText" },
     ...shape,
   }]));
   return { name: "forced", surface, paints };
@@ -140,7 +141,8 @@ export function fillsOf(context, document, theme, categories, ratio) {
 // The same as pixels, bright and dimmed: tiles of TILE × TILE for each category.
 export function tilesOf(document, theme, categories) {
   const bright = categories.map((name) => {
-    const canvas = tile(document, theme.paints[name], 1);
+    const paint = theme.paints[name];
+    const canvas = tile(document, { ...paint, ...paint.narrow }, 1);
     const { data } = canvas.getContext("2d").getImageData(0, 0, TILE, TILE);
     return new Uint32Array(data.buffer.slice(0));
   });

@@ -79,9 +79,9 @@ export class View {
     this.parts.scroll.style.maxHeight = `${this.most}px`;
     this.parts.stage.style.height = `${this.placed.height}px`;
     this.height = visible;
-    const longest = Math.max(6, ...this.rows.lanes.map((lane) => lane.name.length),
-      ...this.rows.strips.map((strip) => strip.name.length));
-    this.parts.root.style.setProperty("--gutter", `${Math.min(Math.max(7 * longest + 30, 84), 230)}px`);
+    const names = [...this.placed.heads, ...this.placed.bands.map((band) => band.lane), ...this.rows.strips];
+    const longest = Math.max(6, ...names.map(({ name }) => name.length));
+    this.parts.root.style.setProperty("--gutter", `${Math.min(6.4 * longest + 48, 260)}px`);
     fillGutter(this.document, this.parts.gutter, this.placed, { current: this.lane });
     this.parts.buttons.over.setAttribute("aria-pressed", String(this.over));
     this.parts.buttons.arrows.setAttribute("aria-pressed", String(this.arrows));
@@ -217,6 +217,7 @@ export class View {
     const before = this.lane;
     const i = move(this, key);
     if (i < 0) return;
+    this.pointer = null; // the keyboard measures from what it has chosen
     this.choose(i);
     if (key === "ArrowUp" || key === "ArrowDown") {
       const lane = laneOf(this.rows, i);
