@@ -124,6 +124,26 @@ def test_a_launch_inside_of_the_call_itself_is_the_calls_own():
     assert {e.flow for e in timeline.select(lane="gpu:0 stream 16")} == {0}
 
 
+def test_a_launch_by_a_pool_that_took_the_work_from_the_call_is_the_calls_own():
+    took = [
+        E("ThreadpoolListener::StartRegion", 125, 0, {"_ct": 15, "_c": 3}),
+        *driver((10, 130), (11, 140)),
+        E("ThreadpoolListener::StopRegion", 150, 0),
+        E("ThreadpoolListener::StartRegion", 151, 0, {"_ct": 15, "_c": 4}),
+        *driver((20, 160), (21, 170)),
+    ]
+    record = E("ThreadpoolListener::Record", 115, 0, {"_pt": 15, "_p": 3})
+    planes = {
+        "/device:GPU:0": [("Stream #16(Compute)", kernels((10, 250), (20, 600)))],
+        "/host:CPU": [
+            ("python", [E("PjitFunction(train)", 100, 20), record]),
+            ("tf_pjrt_thread_pool/1", took),
+        ],
+    }
+    timeline = timeline_from(parsed(planes))
+    assert [e.flow for e in timeline.select(lane="gpu:0 stream 16")] == [0, 0, -1, -1]
+
+
 def test_a_device_without_streams_shows_its_operations():
     ops = [E("fusion", 10, 5), E("all-reduce.2", 15, 5)]
     lines = [("XLA Modules", [E("jit_f(1)", 10, 10)]), ("XLA Ops", ops)]
@@ -261,6 +281,19 @@ def test_the_thread_pool_tells_which_device_a_dispatch_went_to():
     )  # fmt: skip
     assert [e.flow for e in timeline.select(lane="cpu:0")] == [0, 1]
     assert [e.flow for e in timeline.select(lane="cpu:1")] == [2, 3]
+
+
+def test_two_python_threads_are_two_lanes_and_their_simultaneous_dispatches_stay_without_arrow():
+    planes = {
+        "/host:CPU": [
+            ("python", [E("PjitFunction(f)", 0, 10), E("PjitFunction(g)", 60, 10)]),
+            ("python", [E("PjitFunction(f)", 5, 10)]),
+            ("tf_XLAPjRtCpuClient/1", [operation(1, 20, 10), operation(2, 30, 10)]),
+        ]
+    }
+    timeline = timeline_from(parsed(planes))
+    assert timeline.lane_names == ("Python", "Python 2", "cpu:0", "XLA client 1")
+    assert [e.flow for e in timeline.select(lane="cpu:0")] == [-1, -1]
 
 
 def test_what_the_profile_does_not_tell_gets_no_arrow_and_a_note():

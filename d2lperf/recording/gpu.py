@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from d2lperf.events import Lane
 from d2lperf.recording.bars import Bar, Issue, key_of
-from d2lperf.recording.profile import Line, Plane, Span
+from d2lperf.recording.profile import START_REGION, STOP_REGION, Line, Plane, Span
 
 _DEVICE = re.compile(r"/device:(\w+):(\d+)")
 _STREAM = re.compile(r"Stream #(\d+)")
@@ -129,24 +129,33 @@ class Context(NamedTuple):
     flow: int
 
 
-def contexts(issues: Iterable[Issue], lines: Iterable[Line]) -> list[Context]:
+def contexts(issues: Iterable[Issue], lines: Sequence[Line]) -> list[Context]:
     """Return when threads of the runtime worked for which dispatch, following the numbers that they hand on.
 
-    Numbers of thread pools are left out: a pool also hands on the *next* work when one is done.
+    Of the work that thread pools took, only what they took from inside of a dispatch counts: done with one thing, a
+    pool hands on the *next*.
     """
     flows = {producer: i.bar.flow for i in issues for producer in i.producers}
-    linked = [
-        (line, span)
+    found = [
+        Context(span.start, span.end, flows[link])
         for line in lines
         for span in line.spans
-        if "_c" in span.stats and not span.name.startswith("ThreadpoolListener")
+        if (link := (span.stats.get("_ct", 0), span.stats.get("_c"))) in flows
     ]
-    found = []
-    for _, span in sorted(linked, key=lambda pair: pair[1].start):
-        flow = flows.get((span.stats.get("_ct", 0), span.stats["_c"]))
-        if flow is not None:
-            found.append(Context(span.start, span.end, flow))
-    return found
+    taken = {number: i.bar.flow for i in issues for number in i.records}
+    return found + [region for line in lines for region in _regions(line, taken)]
+
+
+def _regions(line: Line, taken: dict[int, int]) -> Iterable[Context]:
+    """Return when a thread of a pool worked on what it took from inside of a dispatch."""
+    start, flow = 0, -1
+    for span in line.spans:
+        if span.name in (START_REGION, STOP_REGION):
+            if flow >= 0:
+                yield Context(start, span.start, flow)
+            start, flow = span.start, taken.get(span.stats.get("_c", -1), -1)
+    if flow >= 0:
+        yield Context(start, line.spans[-1].end, flow)
 
 
 def by_number(plane: Plane) -> tuple[str, int]:

@@ -13,10 +13,17 @@ if TYPE_CHECKING:
 _EMPTY: Mapping[str, Any] = {}
 _BARE = ("$", "PjitFunction(", "Handle input", "Wait for ")
 _BARE_NAMES = frozenset(
-    {"ThunkExecutor::Execute", "ParseArguments", "PythonRefManager::CollectGarbage"}
+    {
+        "ThunkExecutor::Execute",
+        "ParseArguments",
+        "PythonRefManager::CollectGarbage",
+        "ThreadpoolListener::StopRegion",
+    }
 )
-_SKIPPED = ("end: ", "ThreadpoolListener::StopRegion")
-"""Events that say again what others have said."""
+_SKIPPED = "end: "
+"""Events that say again what others have said: each operation's end is one more."""
+START_REGION = "ThreadpoolListener::StartRegion"
+STOP_REGION = "ThreadpoolListener::StopRegion"
 WAIT_FOR_COMPLETION = "ThunkExecutor::Execute (wait for completion)"
 
 

@@ -6,9 +6,10 @@ from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from d2lperf.recording.bars import MARKER, Bar, Issue, Run, key_of, readable_module
-from d2lperf.recording.profile import WAIT_FOR_COMPLETION, Line
+from d2lperf.recording.profile import START_REGION, WAIT_FOR_COMPLETION, Line
 
 IN_FLIGHT = 32
 """Computations that JAX lets a device owe before the host has to wait; the same on CPU and GPU."""
@@ -33,7 +34,7 @@ class Runs:
             stats = span.stats
             if not stats:
                 continue
-            if "_c" in stats and span.name == "ThreadpoolListener::StartRegion":
+            if "_c" in stats and span.name == START_REGION:
                 region = stats["_c"]
             elif "device_ordinal" in stats and "run_id" in stats:
                 run = self._extend(stats["run_id"], stats["device_ordinal"], span.start, span.end)
@@ -111,6 +112,8 @@ def _deal(given: list[Issue], queues: list[list[Run]]) -> int:
     # What ran before the first dispatch was given away before the recording began.
     first = given[0].bar.start
     queues = [[run for run in queue if run.start >= first] for queue in queues]
+    if _overlap(given):
+        return _unknown(queues)
     starts = [issue.bar.start for issue in given]
     places = {issue.bar.flow: i for i, issue in enumerate(given)}
     fixed = [[places.get(run.flow, -1) for run in queue] for queue in queues]
@@ -121,7 +124,19 @@ def _deal(given: list[Issue], queues: list[list[Run]]) -> int:
     for place, (queue, k) in dealt.items():
         if queues[queue][k].flow < 0:
             queues[queue][k].flow = given[place].bar.flow
+    return _unknown(queues)
+
+
+def _unknown(queues: list[list[Run]]) -> int:
     return sum(run.flow < 0 for queue in queues for run in queue)
+
+
+def _overlap(given: list[Issue]) -> bool:
+    """Whether two threads dispatched at the same time: then nobody knows whose work came first."""
+    return any(
+        later.bar.lane != issue.bar.lane and later.bar.start < issue.bar.end
+        for issue, later in pairwise(given)
+    )
 
 
 def interleave(
