@@ -289,7 +289,7 @@ class TestInTheBrowser:
     def test_the_table_has_the_events_in_view(self, opened):
         page = opened(training())
         page.page.get_by_role("button", name="Events in view as a table").click()
-        rows = page.page.locator(".table tbody tr")
+        rows = page.page.locator(".events tbody tr")
         rows.first.wait_for()
         assert rows.count() == page.state("view.rows.size")
         rows.nth(2).get_by_role("button").click()
@@ -345,7 +345,7 @@ class TestInTheBrowser:
         page = opened(training(), color_scheme=scheme)
         page.stage.focus()
         page.press("ArrowRight", "t", "?")
-        page.page.locator(".table tbody tr").first.wait_for()
+        page.page.locator(".events tbody tr").first.wait_for()
         page.page.locator("details summary").click()
         assert page.page.locator(".d2l-timeline").get_attribute("data-theme") == scheme
         found = Axe().run(page.page)

@@ -90,6 +90,9 @@ class TimelineWidget(anywidget.AnyWidget):
             twin=twin,
         )
 
+    def __repr__(self) -> str:
+        return f"<live {repr(self._timeline)[1:]}"
+
     @property
     def timeline(self) -> Timeline:
         """What is shown. Setting it replaces the events in place and keeps the view if the time axis is the same."""

@@ -69,7 +69,7 @@ export function build(document) {
     button(document, "whole", "Fit", "Show everything (0)"));
   const title = make("div", { class: "title" });
   const tools = make("div", { class: "tools", role: "group", "aria-label": "Tools" },
-    make("span", { class: "search", role: "search" }, input, found), zoom,
+    make("span", { class: "search" }, input, found), zoom,
     buttons.over, buttons.arrows, buttons.table, buttons.help);
   const axis = make("canvas", { class: "axis", "aria-hidden": "true" });
   const canvas = make("canvas", { class: "bars", "aria-hidden": "true" });
@@ -83,7 +83,7 @@ export function build(document) {
     legend: make("div", { class: "legend", role: "group", "aria-label": "Categories" }),
     status: make("div", { class: "status" }),
     tip: make("div", { class: "tip", hidden: true, "aria-hidden": "true" }),
-    table: make("div", { class: "table", hidden: true, tabindex: "0", role: "region", "aria-label": "Events in view" }),
+    table: make("div", { class: "events", hidden: true, tabindex: "0", role: "region", "aria-label": "Events in view" }),
     help: help(document),
     caption: make("div", { class: "caption" }),
     notes: make("ul", { class: "notes" }),

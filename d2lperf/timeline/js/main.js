@@ -134,7 +134,6 @@ export function render({ model, el }) {
     window.requestAnimationFrame(() => {
       view.draw();
       const root = view.parts.root;
-      root.dataset.events = view.rows.meta.events;
       root.dataset.first = (window.performance.now() - begin).toFixed(1);
       resolve(root.dataset.first);
     });

@@ -73,18 +73,16 @@ function stack(scene, seen, shares, row, column, i, j, y, h, scale) {
   }
 }
 
+// In the order of rows: in a folded lane the inner events are upon the outer ones.
 function fillBars(context, scene, bars) {
   const { rows, fills } = scene;
-  for (const dim of [true, false]) {
-    context.globalAlpha = dim ? DIM : 1;
-    fills.forEach((fill, category) => {
-      context.fillStyle = fill;
-      for (const bar of bars) {
-        if (rows.category[bar.i] === category && bar.dim === dim) {
-          context.fillRect(bar.x, bar.y, bar.w, bar.h);
-        }
-      }
-    });
+  let before = null;
+  for (const { i, x, y, w, h, dim } of bars) {
+    const fill = fills[rows.category[i]];
+    if (fill !== before) context.fillStyle = before = fill;
+    if (dim) context.globalAlpha = DIM;
+    context.fillRect(x, y, w, h);
+    if (dim) context.globalAlpha = 1;
   }
 }
 
@@ -133,8 +131,8 @@ function label(context, scene, { i, x, y, w, h, dim, thin }) {
 // Draw all bars in view. Returns how many events were merged, and how many bars and columns it took.
 export function paintBars(context, scene) {
   const seen = collect(scene);
-  scene.raster.draw(context);
   fillBars(context, scene, seen.bars);
+  scene.raster.draw(context);
   strokeBars(context, scene, seen.bars);
   context.font = FONT;
   context.textAlign = "center";

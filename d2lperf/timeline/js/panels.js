@@ -13,7 +13,7 @@ export function fillGutter(document, gutter, placed, { current }) {
     const made = element(document, "button", {
       type: "button", class: kind, tabindex: "-1", title: text, "data-fold": key,
       "aria-expanded": String(!folded), ...extra,
-    }, element(document, "span", { class: "caret", "aria-hidden": "true" }, folded ? "▸" : "▾"),
+    }, element(document, "span", { class: "fold", "aria-hidden": "true" }, folded ? "▸" : "▾"),
     element(document, "span", { class: "name" }, text));
     made.style.top = `${y}px`;
     made.style.height = `${h}px`;

@@ -45,6 +45,7 @@ export class View {
     this.region = null;
     this.parts.buttons.over.hidden = !meta.overlay.length;
     this.parts.root.setAttribute("aria-label", meta.title || "Timeline");
+    this.parts.root.dataset.events = meta.events;
     this.parts.stage.setAttribute("aria-label", `${meta.alt} Arrow keys go from event to event, ? lists all keys.`);
     setText(this.parts.title, meta.title);
     setText(this.parts.caption, meta.caption);
