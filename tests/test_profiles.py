@@ -1,25 +1,20 @@
-"""Profiles from elsewhere: every kind of hardware, and every kind of damage."""
+"""Profiles of every kind of hardware, written as text."""
 
 from __future__ import annotations
 
-import gzip
-import json
-import os
 from collections import Counter
-from pathlib import Path
+from itertools import combinations
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from profiles.gpus import TWO_GPUS, call, driver, kernels, thread
-from profiles.text import E, parsed, serialized
+from profiles.text import E, parsed
 
-from d2lperf import Timeline, open_timeline
+from d2lperf import Timeline
 from d2lperf.events import Event
+from d2lperf.recording.dealing import deal
 from d2lperf.recording.reading import timeline_from
-from d2lperf.recording.runs import interleave, interleave_backwards
-
-CPU_LOOP = Path(__file__).parent / "profiles" / "cpu_loop.xplane.pb"
 
 
 def host(*events: E, **lines: list[E]) -> Timeline:
@@ -306,7 +301,7 @@ def test_what_the_profile_does_not_tell_gets_no_arrow_and_a_note():
     )  # fmt: skip
     assert [e.flow for e in timeline.select(lane="cpu:0")] == [0, -1]
     assert [e.flow for e in timeline.select(lane="cpu:1")] == [1, -1]
-    assert timeline.notes[0].startswith("2 runs have no arrow")
+    assert timeline.notes[0].startswith("2 runs without an arrow")
 
 
 def test_an_operation_in_the_python_thread_is_a_run_there():
@@ -322,146 +317,42 @@ def test_an_operation_in_the_python_thread_is_a_run_there():
     ]
 
 
-@given(st.data())
-def test_dealing_finds_a_place_exactly_where_all_interleavings_agree_on_the_queue(data):
-    """Oracle: all orders in which two queues can be merged that fit what is known."""
-    a, b = data.draw(st.integers(0, 4)), data.draw(st.integers(0, 4))
-    truth = data.draw(st.permutations([0] * a + [1] * b))
-    shown = data.draw(st.lists(st.booleans(), min_size=a + b, max_size=a + b))
+def fitting(fixed: list[list[int]]) -> list[dict[int, tuple[int, int]]]:
+    """Return all ways to merge two queues that put the items with a known place there."""
+    places = range(len(fixed[0]) + len(fixed[1]))
+    found = []
+    for chosen in combinations(places, len(fixed[0])):
+        rest = [place for place in places if place not in chosen]
+        pairs = [(0, *item) for item in enumerate(chosen)] + [
+            (1, *item) for item in enumerate(rest)
+        ]
+        if all(fixed[queue][k] in (-1, place) for queue, k, place in pairs):
+            found.append({place: (queue, k) for queue, k, place in pairs})
+    return found
+
+
+@given(st.lists(st.tuples(st.integers(0, 1), st.booleans()), max_size=10))
+def test_runs_are_dealt_to_dispatches_exactly_where_every_order_that_fits_agrees(truth):
     fixed: list[list[int]] = [[], []]
-    for place, queue in enumerate(truth):
-        fixed[queue].append(place if shown[place] else -1)
-    limits = [[a + b] * a, [a + b] * b]
-    dealt = interleave(a + b, fixed, limits) | interleave_backwards(a + b, fixed, limits)
-    counts = [0, 0]
-    right = {}
-    for place, queue in enumerate(truth):
-        right[place] = (queue, counts[queue])
-        counts[queue] += 1
-    assert dealt.items() <= right.items()
-    assert {place for place in right if shown[place]} <= dealt.keys()
-    if not (a and b):
-        assert dealt == right
+    for place, (queue, known) in enumerate(truth):
+        fixed[queue].append(place if known else -1)
+    limits = [[len(truth)] * len(queue) for queue in fixed]
+    dealt = deal(len(truth), fixed, limits)
+    first, *others = fitting(fixed)
+    agreed = {p: item for p, item in first.items() if all(o[p] == item for o in others)}
+    assert dealt == agreed
 
 
-# --- the profile that was recorded elsewhere ---------------------------------------------------
+def test_an_item_goes_to_no_place_after_its_limit():
+    # Three runs on two devices; the second device's first ran before the second dispatch began.
+    assert deal(3, [[-1, -1], [-1]], [[2, 2], [0]]) == {0: (1, 0), 1: (0, 0), 2: (0, 1)}
 
 
-def test_a_profile_recorded_elsewhere_opens_and_shows_the_program_that_made_it():
-    timeline = open_timeline(CPU_LOOP, title="elsewhere")
-    assert timeline.title == "elsewhere"
-    assert [e.name for e in timeline.select(lane="Python", category="host")] == [
-        "train 0", "train 1", "train 2",
-    ]  # fmt: skip
-    dispatches = timeline.select(category="dispatch")
-    assert [e.name for e in dispatches] == ["square", "cube"] * 3
-    assert [e.name for e in timeline.select(category="wait")] == ["wait"] * 3
-    for lane, name in (("cpu:0", "square"), ("cpu:1", "cube")):
-        runs = timeline.select(lane=lane)
-        assert [(e.name, e.step) for e in runs] == [(name, 0), (name, 1), (name, 2)]
-        starts = {e.flow: e.start_ns for e in dispatches if e.name == name}
-        assert [*starts] == [e.flow for e in runs]
-        assert all(starts[e.flow] < e.start_ns for e in runs)
-    assert [mark.text for mark in timeline.marks] == ["end of the block"]
-
-
-def test_the_recorded_profile_names_no_machine():
-    data = CPU_LOOP.read_bytes()
-    assert len(data) < 100_000
-    for word in (b"/home", b"/root", b"/work", b"/tmp", os.uname().nodename.encode() + b"."):
-        assert word not in data
-
-
-def test_threads_can_be_left_out_and_details_be_added():
-    lanes = open_timeline(CPU_LOOP, threads=False).lanes
-    assert [lane.name for lane in lanes] == ["Python", "cpu:0", "cpu:1"]
-    detailed = open_timeline(CPU_LOOP, details=True)
-    assert detailed.select(lane="Python", name="ParseArguments", category="runtime")
-
-
-# --- files ---------------------------------------------------------------------------------------
-
-
-def written(folder: Path, run: str, name: str = "host.xplane.pb") -> Path:
-    path = folder / "plugins" / "profile" / run / name
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(serialized({"/host:CPU": [("python", [E(run, 0, 5)])]}))
-    return path
-
-
-def test_of_the_runs_in_a_folder_the_newest_is_opened(tmp_path: Path):
-    for age, run in enumerate(("2026_b", "2026_a", "2026_c")):
-        path = written(tmp_path, run)
-        os.utime(path, (1_000_000 - age, 1_000_000 - age))
-    assert [e.name for e in open_timeline(tmp_path)] == ["2026_b"]
-    assert [e.name for e in open_timeline(str(tmp_path / "plugins/profile/2026_a"))] == ["2026_a"]
-
-
-def test_profiles_of_several_hosts_have_to_be_opened_one_by_one(tmp_path: Path):
-    written(tmp_path, "run", "one.xplane.pb")
-    written(tmp_path, "run", "two.xplane.pb")
-    with pytest.raises(ValueError, match=r"one\.xplane\.pb, two\.xplane\.pb"):
-        open_timeline(tmp_path)
-
-
-def test_missing_files_and_folders_without_a_profile_say_what_was_expected(tmp_path: Path):
-    with pytest.raises(FileNotFoundError, match="no profile in the folder"):
-        open_timeline(tmp_path)
-    with pytest.raises(FileNotFoundError, match="there is no file"):
-        open_timeline(tmp_path / "nothing.xplane.pb")
-
-
-@pytest.mark.parametrize(
-    ("data", "words"),
-    [
-        (b"", "is empty"),
-        (b"hello, I am a text", "no JAX profile, or only a part"),
-        (gzip.compress(b"something"), "no JAX profile, or only a part"),
-        (serialized({}), "is empty"),
-        (serialized({"/host:CPU": [], "/device:GPU:0": [("Stream #1", [])]}), "holds no events"),
-        (serialized({"/host:CPU": [("python", [E("x", 5, -1)])]}), "lasts -1 ns"),
-        (serialized({"/host:CPU": [("p", [E("x", 0, 1), E("y", 2**62 // 1000, 1)])]}), None),
-    ],
-)
-def test_what_is_no_good_profile_is_refused_in_plain_words(tmp_path: Path, data, words):
-    path = tmp_path / "p.xplane.pb"
-    path.write_bytes(data)
-    if words is None:
-        assert len(open_timeline(path)) == 2
-    else:
-        with pytest.raises(ValueError, match=words) as caught:
-            open_timeline(path)
-        assert "p.xplane.pb" in str(caught.value)
-
-
-def test_a_truncated_or_damaged_profile_never_fails_in_another_way(tmp_path: Path, capfd):
-    whole, path = CPU_LOOP.read_bytes(), tmp_path / "p.xplane.pb"
-    opened: Counter[bool] = Counter()
-    for end in range(0, len(whole), 17):
-        path.write_bytes(whole[:end])
-        opened[_opens(path)] += 1
-    assert capfd.readouterr().err == ""
-    for place in range(5, len(whole), 23):
-        damaged = bytearray(whole)
-        damaged[place] ^= 0xFF
-        path.write_bytes(damaged)
-        opened[_opens(path)] += 1
-    assert opened[False] > opened[True] > 0
-
-
-def _opens(path: Path) -> bool:
-    try:
-        open_timeline(path)
-    except ValueError:
-        return False
-    return True
-
-
-def test_a_trace_in_the_format_of_chrome_is_opened_as_one(tmp_path: Path):
-    event = {"ph": "X", "pid": 1, "tid": 1, "ts": 3, "dur": 2, "name": "work"}
-    path = tmp_path / "trace.json"
-    path.write_text(json.dumps({"traceEvents": [event]}), "utf-8")
-    assert [(e.name, e.duration_ns) for e in open_timeline(path)] == [("work", 2000)]
+def test_places_without_items_are_the_last_and_contradictions_leave_what_is_known():
+    assert deal(4, [[-1, -1]], [[9, 9]]) == {0: (0, 0), 1: (0, 1)}
+    assert deal(1, [[-1, -1]], [[9, 9]]) == {0: (0, 0)}
+    assert deal(3, [[1, 0], [-1]], [[9, 9], [9]]) == {1: (0, 0), 0: (0, 1)}
+    assert deal(0, [], []) == {}
 
 
 # --- there and back --------------------------------------------------------------------------------

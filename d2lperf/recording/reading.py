@@ -32,6 +32,10 @@ _THREADS = {
 }
 _COMPILERS = ("compiler", "code generator")
 _UNDRAWN = "ThreadpoolListener::"
+_UNKNOWN = (
+    "{} without an arrow: the profile does not say which of the dispatches of that name led to "
+    "which device. Functions of different names can be told apart."
+)
 
 
 def timeline_from(
@@ -55,11 +59,7 @@ def timeline_from(
     issues = _numbered(read)
     bars = [bar for thread in read for bar in thread.bars]
     lanes = [Lane(thread.lane) for thread in sorted(read, key=lambda t: t.number)]
-    found = runs.Runs()
-    for line, thread in zip(python, read, strict=True):
-        found.read(line, thread.lane)
-    for line in others:
-        found.read(line)
+    found = _find_runs(python, read, others)
     unknown = runs.match(issues, found)
     executed = _draw_runs(lanes, bars, issues, found)
     work = _draw_devices(lanes, bars, issues, planes, host)
@@ -67,14 +67,11 @@ def timeline_from(
     _spread_steps(bars, issues)
     block = next((thread.block for thread in read if thread.block), None)
     if threads:
-        last = max((bar.end for bar in bars), default=0)
-        flows = _Flows(executed, work)
-        _draw_threads(lanes, bars, others, flows, last if block else None)
-    notes = [_UNKNOWN.format(unknown)] if unknown else []
+        # What follows in a recording is the wait after its block.
+        until = max((bar.end for bar in bars), default=0) if block else None
+        _draw_threads(lanes, bars, others, _Flows(executed, work), until)
+    notes = [_UNKNOWN.format("1 run" if unknown == 1 else f"{unknown} runs")] if unknown else []
     return _timeline(bars, lanes, block, title=title, notes=notes)
-
-
-_UNKNOWN = "{} runs have no arrow: the profile does not say which of the dispatches with the same name they belong to."
 
 
 def _sorted_lines(host: Iterable[Line]) -> tuple[list[Line], list[Line]]:
@@ -103,6 +100,15 @@ def _read_python(lines: Sequence[Line], details: bool) -> list[Thread]:
         for bar in thread.bars:
             bar.lane = thread.lane
     return threads
+
+
+def _find_runs(python: Sequence[Line], read: Sequence[Thread], others: Sequence[Line]) -> runs.Runs:
+    found = runs.Runs()
+    for line, thread in zip(python, read, strict=True):
+        found.read(line, thread.lane)
+    for line in others:
+        found.read(line)
+    return found
 
 
 def _numbered(threads: Iterable[Thread]) -> list[Issue]:

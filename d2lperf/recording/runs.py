@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from d2lperf.recording.bars import MARKER, Bar, Issue, Run, key_of, readable_module
+from d2lperf.recording.dealing import deal
 from d2lperf.recording.profile import START_REGION, WAIT_FOR_COMPLETION, Line
 
 IN_FLIGHT = 32
@@ -118,9 +119,7 @@ def _deal(given: list[Issue], queues: list[list[Run]]) -> int:
     places = {issue.bar.flow: i for i, issue in enumerate(given)}
     fixed = [[places.get(run.flow, -1) for run in queue] for queue in queues]
     limits = [[bisect_right(starts, run.start) - 1 for run in queue] for queue in queues]
-    dealt = interleave(len(given), fixed, limits)
-    if sum(map(len, queues)) == len(given):
-        dealt |= interleave_backwards(len(given), fixed, limits)
+    dealt = deal(len(given), fixed, limits)
     for place, (queue, k) in dealt.items():
         if queues[queue][k].flow < 0:
             queues[queue][k].flow = given[place].bar.flow
@@ -137,63 +136,6 @@ def _overlap(given: list[Issue]) -> bool:
         later.bar.lane != issue.bar.lane and later.bar.start < issue.bar.end
         for issue, later in pairwise(given)
     )
-
-
-def interleave(
-    places: int, fixed: Sequence[Sequence[int]], limits: Sequence[Sequence[int]]
-) -> dict[int, tuple[int, int]]:
-    """Deal the items of ordered queues out to places, each as far as there is no choice.
-
-    Args:
-        places: how many places there are; each takes one item.
-        fixed: for each item of each queue the place that it is known to have, -1 for unknown.
-        limits: for each item the last place that it can have.
-
-    Returns:
-        Queue and position in it, by place, for the places where only one queue comes into question.
-    """
-    at = {p: (q, k) for q, queue in enumerate(fixed) for k, p in enumerate(queue) if p >= 0}
-    used: list[int | None] = [0] * len(fixed)
-    dealt: dict[int, tuple[int, int]] = {}
-    for place in range(places):
-        if place in at:
-            queue, k = at[place]
-            used[queue] = k + 1
-            dealt[place] = at[place]
-            _complete(used, place + 1)
-            continue
-        candidates = [
-            q
-            for q, k in enumerate(used)
-            if k is None or (k < len(fixed[q]) and fixed[q][k] < 0 and limits[q][k] >= place)
-        ]
-        if len(candidates) == 1 and used[candidates[0]] is not None:
-            queue = candidates[0]
-            k = used[queue] or 0
-            dealt[place] = (queue, k)
-            used[queue] = k + 1
-        else:
-            for queue in candidates:
-                used[queue] = None
-    return dealt
-
-
-def _complete(used: list[int | None], total: int) -> None:
-    """If only one queue's count is unknown, the others tell it."""
-    unknown = [q for q, k in enumerate(used) if k is None]
-    if len(unknown) == 1:
-        used[unknown[0]] = total - sum(k for k in used if k is not None)
-
-
-def interleave_backwards(
-    places: int, fixed: Sequence[Sequence[int]], limits: Sequence[Sequence[int]]
-) -> dict[int, tuple[int, int]]:
-    """Do the same from the last place on; every item must have a place."""
-    mirrored = [[places - 1 - p if p >= 0 else -1 for p in reversed(queue)] for queue in fixed]
-    # From behind, an item's last place becomes its first, which the order implies already.
-    free = [[places for _ in queue] for queue in limits]
-    dealt = interleave(places, mirrored, free)
-    return {places - 1 - p: (q, len(fixed[q]) - 1 - k) for p, (q, k) in dealt.items()}
 
 
 def draw(runs: Iterable[Run], flows: dict[int, str]) -> list[Bar]:
