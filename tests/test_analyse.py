@@ -182,6 +182,22 @@ def test_operations_are_in_flight_from_their_dispatch_to_their_end(rows):
         assert (counts[at] if at >= 0 else 0) == sum(a <= ns < b for a, b in spans)
 
 
+@given(events, st.sampled_from(LANES), st.integers(-2, 20), st.integers(20, END + 2))
+def test_each_moment_belongs_to_the_innermost_event(rows, lane, start, end):
+    made = timeline(rows)
+    numbers, times = analyse.self_ns(made, lane.name, start_ns=start, end_ns=end, without=["copy"])
+    expected = dict.fromkeys(numbers.tolist(), 0)
+    for ns in range(start, end):
+        going = [
+            (made.depth[i], i)
+            for i in made.matches(lane=lane.name, start_ns=ns, end_ns=ns + 1)
+            if made.event(i).category != "copy" and made.start_ns[i] <= ns < made.end_ns[i]
+        ]
+        if going:
+            expected[max(going)[1]] += 1
+    assert dict(zip(numbers.tolist(), times.tolist(), strict=True)) == expected
+
+
 @given(st.integers(1, 40), st.integers(0, 20), st.integers(0, 20), st.integers(1, 6))
 def test_a_virtual_queue_never_holds_more_than_its_depth(n, t1, t2, depth):
     made = Timeline.from_log(pipeline(n, t1 * 1e-6, t2 * 1e-6, depth=depth).log)
