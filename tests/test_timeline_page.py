@@ -260,6 +260,32 @@ class TestInTheBrowser:
         assert re.match(r"selected .* in gpu:0 compute: \d+ events?", page.said())
         page.picture("selection")
 
+    def test_two_timelines_are_laid_upon_each_other_by_a_button(self, opened):
+        page = opened(example().against(example()))
+        assert page.state("view.placed.bands.length") == 4
+        page.page.get_by_role("button", name="Draw the second timeline upon the first").click()
+        assert page.state("view.placed.bands.length") == 2
+        page.rest()
+        page.picture("overlay")
+
+    def test_many_lanes_scroll_and_the_chosen_one_comes_into_view(self, opened):
+        count = 50
+        columns = {
+            "start_ns": np.arange(count) * 1000,
+            "duration_ns": np.full(count, 900),
+            "lane": np.arange(count),
+            "name": np.zeros(count, int),
+            "category": np.ones(count, int),
+        }
+        lanes = [f"stream {i}" for i in range(count)]
+        page = opened(Timeline(columns, lanes=lanes, names=["f"], title="Fifty streams"))
+        page.stage.focus()
+        page.press(*["ArrowDown"] * count)
+        assert page.said().startswith("f: run on stream 49") or "lane stream 49" in page.said()
+        scrolled = page.state("view.parts.scroll.scrollTop")
+        place = page.state("view.placed.rows[49]")
+        assert scrolled < place["y"] < scrolled + page.state("view.height")
+
     def test_a_search_counts_and_goes_through_the_matches(self, opened):
         page = opened(training())
         page.stage.focus()

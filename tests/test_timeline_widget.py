@@ -92,6 +92,13 @@ def test_zooming_and_arranging_refuse_nonsense():
         TimelineWidget(example(), height=10)
 
 
+def test_a_comparison_is_arranged_as_it_says_unless_the_widget_is_told_otherwise():
+    over = example().against(example(12), arrange="over")
+    assert TimelineWidget(over).arrange == "over"
+    assert TimelineWidget(over, arrange="under").arrange == "under"
+    assert TimelineWidget(over).data["meta"]["overlay"]
+
+
 def test_lanes_begin_folded_if_they_say_so():
     lanes = [lane.__class__(lane.name, lane.kind, folded=True) for lane in example().lanes[:1]]
     timeline = example().replace(lanes=[*lanes, *example().lanes[1:]])

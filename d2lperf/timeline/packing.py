@@ -163,6 +163,7 @@ def _meta(timeline: Timeline, rows: np.ndarray) -> dict[str, Any]:
             for strip in timeline.strips
         ],
         "overlay": [[int(a), int(b)] for a, b in _overlay(timeline)],
+        "arrange": getattr(timeline, "arrange", "under"),
     }
 
 

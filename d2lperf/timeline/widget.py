@@ -28,7 +28,8 @@ class TimelineWidget(anywidget.AnyWidget):
     Args:
         timeline: what to show.
         height: most pixels that the lanes take before they scroll.
-        arrange: `under`, or `over` to draw the second of two compared timelines upon the first.
+        arrange: `under`, or `over` to draw the second of two compared timelines upon the first; by default as the
+            comparison itself is arranged.
         folded: names of lanes that begin as thin rows, and `group:NAME` for groups; by default those whose `folded`
             is true.
         twin: id of the element with the static picture, hidden while the widget is on the page.
@@ -69,13 +70,14 @@ class TimelineWidget(anywidget.AnyWidget):
         timeline: Timeline,
         *,
         height: int = 420,
-        arrange: str = "under",
+        arrange: str | None = None,
         folded: Iterable[str] | None = None,
         twin: str = "",
         most_events: int = MOST_EVENTS,
     ) -> None:
         if height < LOWEST_PX:
             raise ValueError(f"height must be at least {LOWEST_PX} pixels, not {height}")
+        arrange = getattr(timeline, "arrange", "under") if arrange is None else arrange
         if arrange not in ("under", "over"):
             raise ValueError(f"arrange must be 'under' or 'over', not {arrange!r}")
         self._most_events = most_events

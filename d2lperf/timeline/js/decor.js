@@ -54,8 +54,20 @@ export function paintAxis(context, scene) {
     context.strokeStyle = theme.surface.grid;
     line(context, Math.round(x) + 0.5, 29, Math.round(x) + 0.5, AXIS);
   }
+  paintPart(context, scene);
   for (const [ns, text] of rows.meta.marks) flag(context, scene, ns, text, theme.surface.mark);
   cursors.forEach((ns, k) => flag(context, scene, ns, `${"AB"[k]} ${formatTime(ns)}`, theme.surface.focus));
+}
+
+// Which part of the whole is in view, while it is a part.
+function paintPart(context, { view, whole, width, theme }) {
+  const share = (view.to - view.from) / (whole.to - whole.from);
+  if (share > 0.999) return;
+  const left = ((view.from - whole.from) / (whole.to - whole.from)) * width;
+  context.fillStyle = theme.surface.grid;
+  context.fillRect(0, AXIS - 3, width, 3);
+  context.fillStyle = theme.surface.focus;
+  context.fillRect(Math.min(left, width - 6), AXIS - 3, Math.max(share * width, 6), 3);
 }
 
 function flag(context, scene, ns, text, colour) {
@@ -127,7 +139,11 @@ export function paintArrows(context, scene) {
   context.globalAlpha = looked.length ? 0.2 : 0.45;
   context.lineWidth = 1;
   for (const flow of all ?? []) {
-    if (!looked.includes(flow)) arrowsOf(rows, flow).forEach((arrow) => drawArrow(context, scene, arrow));
+    if (looked.includes(flow)) continue;
+    for (const arrow of arrowsOf(rows, flow)) {
+      // Arrows of both timelines upon each other could not be told apart.
+      if (!scene.placed.rows[arrow.toRow]?.outline) drawArrow(context, scene, arrow);
+    }
   }
   context.globalAlpha = 1;
   context.lineWidth = 1.75;

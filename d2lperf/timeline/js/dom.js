@@ -2,6 +2,8 @@
 
 export function element(document, tag, attributes = {}, ...children) {
   const made = document.createElement(tag);
+  // JupyterLab looks for this upwards from what has the focus, but takes a shortcut that matches there first.
+  if (tag === "button" || tag === "input" || "tabindex" in attributes) made.dataset.lmSuppressShortcuts = "true";
   for (const [name, value] of Object.entries(attributes)) {
     if (value !== false && value !== null) made.setAttribute(name, value === true ? "" : value);
   }
@@ -89,7 +91,7 @@ export function build(document) {
     notes: make("ul", { class: "notes" }),
   };
   parts.root = make("div",
-    { class: "d2l-timeline", "data-lm-suppress-shortcuts": "true", role: "group" },
+    { class: "d2l-timeline", role: "group" },
     parts.twin, make("div", { class: "head" }, title, tools), parts.help, parts.legend,
     make("div", { class: "frame" }, make("div", { class: "top" }, axis), scroll),
     parts.status, parts.table, parts.caption, parts.notes, said, parts.tip);

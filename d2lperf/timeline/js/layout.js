@@ -5,6 +5,7 @@ const NESTED = 18;
 const GAP = 12;
 const THIN = 8;
 const HEAD = 22;
+const LOWER = 4;
 export const STRIP = 56;
 
 function grouped(lanes) {
@@ -70,12 +71,14 @@ function placeLane(rows, placed, lane, y, folded, headed) {
   return y + h;
 }
 
-// "Over": the second of two lanes as outlines on the first.
+// "Over": the second of two lanes as outlines on the first, a little lower, so that edges at one moment are both seen.
 function putOver(rows, placed, under, over) {
-  const base = placed.rows[under.first] ?? placed.bands.find((band) => band.lane === under);
+  const band = placed.bands.find((one) => one.lane === under);
+  if (band) band.over = over;
+  const base = placed.rows[under.first] ?? band;
   for (let r = over.first; base && r < over.last; r += 1) {
     const same = placed.rows[under.first + rows.meta.rows[r][1]] ?? base;
-    placed.rows[r] = { y: same.y, h: same.h, lane: over, thin: same.thin, outline: true };
+    placed.rows[r] = { y: same.y + LOWER, h: same.h, lane: over, thin: same.thin, outline: true };
   }
 }
 

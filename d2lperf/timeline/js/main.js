@@ -93,7 +93,8 @@ function follow(model, view) {
       if (!same(starts ?? [], view.placing.starts)) view.placing.show(model.get("movable"), starts);
     },
     region: (region) => {
-      view.region = region ? { from: region[0], to: region[1], lanes: region[2].map(number) } : null;
+      const lanes = region?.[2].map(number).filter((lane) => lane >= 0);
+      view.region = region ? { from: region[0], to: region[1], lanes } : null;
       view.redraw();
     },
   };

@@ -21,5 +21,6 @@ export function boot(document) {
   const data = JSON.parse(document.getElementById("data").textContent);
   for (const [key, value] of Object.entries(data)) if (typeof value === "string") data[key] = bytes(value);
   data.strips = data.strips.map(({ times, values }) => ({ times: bytes(times), values: bytes(values) }));
-  render({ model: stub({ data, chosen: -1, height: 640 }), el: document.getElementById("timeline") });
+  const { arrange } = data.meta;
+  render({ model: stub({ data, arrange, height: 640 }), el: document.getElementById("timeline") });
 }

@@ -139,7 +139,7 @@ export function paintBars(context, scene) {
   context.textBaseline = "middle";
   for (const bar of seen.bars) label(context, scene, bar);
   context.strokeStyle = scene.theme.surface.outline;
-  context.lineWidth = 2;
+  context.lineWidth = 1.5;
   for (let k = 0; k < seen.outlines.length; k += 4) {
     const [x, y, w, h] = seen.outlines.slice(k, k + 4);
     context.strokeRect(x + 1, y + 1, Math.max(w - 2, 0.5), h - 2);

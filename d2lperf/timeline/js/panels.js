@@ -9,12 +9,13 @@ import { categoryOf, nameOf } from "./words.js";
 const MOST_ROWS = 200;
 
 export function fillGutter(document, gutter, placed, { current }) {
-  const label = (key, text, { y, h, folded }, kind, extra = {}) => {
+  const label = (key, text, { y, h, folded, over }, kind, extra = {}) => {
+    const second = over ? [element(document, "span", { class: "over" }, `▭ ${over.name}`)] : [];
     const made = element(document, "button", {
       type: "button", class: kind, tabindex: "-1", title: text, "data-fold": key,
       "aria-expanded": String(!folded), ...extra,
     }, element(document, "span", { class: "fold", "aria-hidden": "true" }, folded ? "▸" : "▾"),
-    element(document, "span", { class: "name" }, text));
+    element(document, "span", { class: "name" }, text, ...second));
     made.style.top = `${y}px`;
     made.style.height = `${h}px`;
     return made;

@@ -80,13 +80,20 @@ export class View {
     this.parts.scroll.style.maxHeight = `${this.most}px`;
     this.parts.stage.style.height = `${this.placed.height}px`;
     this.height = visible;
-    const names = [...this.placed.heads, ...this.placed.bands.map((band) => band.lane), ...this.rows.strips];
-    const longest = Math.max(6, ...names.map(({ name }) => name.length));
-    this.parts.root.style.setProperty("--gutter", `${Math.min(6.4 * longest + 48, 260)}px`);
+    this.parts.root.style.setProperty("--gutter", `${this.gutter()}px`);
     fillGutter(this.document, this.parts.gutter, this.placed, { current: this.lane });
     this.parts.buttons.over.setAttribute("aria-pressed", String(this.over));
     this.parts.buttons.arrows.setAttribute("aria-pressed", String(this.arrows));
     this.redraw();
+  }
+
+  // As wide as the longest name, within limits.
+  gutter() {
+    const context = this.parts.axis.getContext("2d", { alpha: false });
+    context.font = "600 12px system-ui, sans-serif";
+    const named = [...this.rows.lanes, ...this.rows.strips, ...this.placed.heads];
+    const longest = Math.max(...named.map(({ name }) => context.measureText(name).width), 40);
+    return Math.min(Math.ceil(longest) + 46, 280);
   }
 
   resize() {
