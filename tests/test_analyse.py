@@ -278,11 +278,19 @@ def test_the_summary_of_a_log_without_kinds_has_the_same_words():
     assert re.search(r"device:0 busy \d+%", analyse.summarise(made))
 
 
+def test_a_host_that_runs_operations_itself_is_as_busy_as_a_device():
+    rows = [(0, 20, "host", "dispatch", 0), (20, 30, "host", "run", 0), (50, 50, "host", "wait", 1)]
+    assert analyse.summarise(timeline(rows)) == (
+        "100 ns altogether; host waits 50% of the time; host busy 50%."
+    )
+    assert analyse.summarise(timeline(rows[:2])) == "50.0 ns altogether; host busy 100%."
+
+
 def test_the_summary_counts_threads_instead_of_naming_them():
     lanes = [Lane("host"), *(Lane(f"pool/{i}", "thread") for i in range(3))]
     rows = [(0, 100, "host", "host", -1)]
     one = timeline([*rows, (0, 10, "pool/1", "runtime", -1)], lanes=lanes)
-    assert analyse.summarise(one) == "100 ns altogether; 1 thread busy 10%."
+    assert analyse.summarise(one) == "100 ns altogether; host busy 100%; 1 thread busy 10%."
     many = [(0, 10 * (i + 1), f"pool/{i}", "runtime", -1) for i in range(3)]
     assert analyse.summarise(timeline(rows + many, lanes=lanes)).endswith(
         "; 3 threads busy 20% on average, 30% at most."
@@ -330,7 +338,7 @@ def test_an_empty_timeline_has_an_answer_to_everything():
 
 def test_events_that_last_no_time_cover_none():
     made = timeline([(5, 0, "host", "wait", 0), (5, 0, "device:0", "run", 0)])
-    assert analyse.summarise(made) == "0 s altogether; device:0 busy 0%."
+    assert analyse.summarise(made) == "0 s altogether; host busy 0%; device:0 busy 0%."
     assert [use.gap_ended_by for use in analyse.lane_use(made)] == [-1, -1, -1]
 
 

@@ -330,10 +330,13 @@ def bottleneck(columns: Columns) -> str:
 
 
 def _of_host(columns: Columns, lane: str, total_ns: int) -> list[str]:
-    waited = length_ns(wait_intervals(columns, lane)) / max(total_ns, 1)
-    worked = length_ns(busy_intervals(columns, lane, categories=WORK)) / max(total_ns, 1)
-    parts = [f"{lane} waits {waited:.0%} of the time"] if waited else []
-    return parts + ([f"{lane} busy {worked:.0%}"] if worked else [])
+    waited_ns = length_ns(wait_intervals(columns, lane))
+    if not waited_ns:
+        return [f"{lane} busy {_share(columns, lane):.0%}"]
+    waits = f"{lane} waits {waited_ns / total_ns:.0%} of the time"
+    # A host that works on operations itself, as XLA's client on a CPU does, is busy as devices are.
+    inline = len(busy_intervals(columns, lane, categories=WORK))
+    return [waits, f"{lane} busy {_share(columns, lane):.0%}"] if inline else [waits]
 
 
 def _of_workers(columns: Columns, lanes: list[Lane], several: str, *, singly: int) -> list[str]:
