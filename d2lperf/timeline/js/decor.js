@@ -22,8 +22,8 @@ function line(context, x1, y1, x2, y2) {
 
 export function paintGround(context, scene) {
   const { placed, width, height, scrolled, theme, view } = scene;
-  context.fillStyle = theme.surface.back;
-  context.fillRect(0, 0, width, height);
+  // What is behind is the style sheet's: JupyterLab's own colour.
+  context.clearRect(0, 0, width, height);
   context.fillStyle = theme.surface.band;
   placed.bands.forEach(({ y, h }, k) => {
     if (k % 2 === 0) context.fillRect(0, y - scrolled, width, h);
@@ -41,8 +41,7 @@ export function paintGround(context, scene) {
 // The axis has a canvas of its own above the lanes, so that it stays when they are scrolled.
 export function paintAxis(context, scene) {
   const { width, theme, view, rows, cursors } = scene;
-  context.fillStyle = theme.surface.back;
-  context.fillRect(0, 0, width, AXIS);
+  context.clearRect(0, 0, width, AXIS);
   context.font = SMALL;
   context.textBaseline = "middle";
   context.textAlign = "center";

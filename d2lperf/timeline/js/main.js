@@ -21,7 +21,10 @@ function listen(view) {
   });
   on(tools, "data-action", (action) => view.act(action));
   on(legend, "data-category", (category) => view.highlight(Number(category)));
-  on(gutter, "data-fold", (key) => view.toggleFold(key));
+  on(gutter, "data-fold", (key) => {
+    stage.focus({ preventScroll: true }); // the button is about to be made anew
+    view.toggleFold(key);
+  });
   on(table, "data-event", (i) => view.choose(Number(i)));
   input.addEventListener("input", () => view.search(input.value));
   scroll.addEventListener("scroll", () => view.redraw(), { passive: true });

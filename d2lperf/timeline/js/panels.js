@@ -103,9 +103,12 @@ export function fillTable(document, region, rows, view) {
     cell("td", formatTime(endOf(rows, i)), { class: "number" }),
     cell("td", rows.step && rows.step[i] >= 0 ? String(rows.step[i]) : "", { class: "number" })));
   const numbers = new Set(["start", "duration", "end", "step"]);
+  const held = region.contains?.(document.activeElement) && document.activeElement.dataset.event;
   region.replaceChildren(element(document, "table", {},
     cell("caption", `${formatTime(view.from)} to ${formatTime(view.to)}: ${more}`),
     element(document, "thead", {}, element(document, "tr", {}, ...header.map((text) =>
       cell("th", text, { scope: "col", class: numbers.has(text) ? "number" : null })))),
     element(document, "tbody", {}, ...body)));
+  // Whoever is reading the table keeps the place.
+  if (held) (region.querySelector(`[data-event="${held}"]`) ?? region).focus({ preventScroll: true });
 }

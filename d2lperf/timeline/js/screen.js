@@ -19,7 +19,7 @@ function ready(scene, canvas, height) {
     canvas.style.width = `${scene.width}px`;
     canvas.style.height = `${height}px`;
   }
-  const context = canvas.getContext("2d", { alpha: false });
+  const context = canvas.getContext("2d");
   context.setTransform(ratio, 0, 0, ratio, 0, 0);
   if (ratio !== scene.ratio || !scene.fills) {
     scene.ratio = ratio;

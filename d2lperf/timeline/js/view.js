@@ -89,7 +89,7 @@ export class View {
 
   // As wide as the longest name, within limits.
   gutter() {
-    const context = this.parts.axis.getContext("2d", { alpha: false });
+    const context = this.parts.axis.getContext("2d");
     context.font = "600 12px system-ui, sans-serif";
     const named = [...this.rows.lanes, ...this.rows.strips, ...this.placed.heads];
     const longest = Math.max(...named.map(({ name }) => context.measureText(name).width), 40);
