@@ -18,7 +18,8 @@ function scene(rows, more = {}) {
 test("a flow consists of its dispatch, its runs and its waits", () => {
   const rows = unpack(pipeline());
   const { dispatch, runs, waits } = partsOf(rows, 1);
-  assert.equal(eventSentence(rows, dispatch), "g: dispatch on host, starts at 1.00 µs, lasts 1.00 µs; runs at 5.00 µs on gpu");
+  assert.equal(eventSentence(rows, dispatch),
+    "g: dispatch on host, starts at 1.00 µs, lasts 1.00 µs; runs at 5.00 µs on gpu");
   assert.deepEqual([runs.length, waits.length], [1, 1]);
   assert.deepEqual(eventsOf(rows, -1), []);
   assert.deepEqual(eventsOf(rows, 99), []);

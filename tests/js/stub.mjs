@@ -52,7 +52,8 @@ class Node {
   setAttribute(name, value) {
     this.attributes[name] = String(value);
     if (name === "hidden") this.hidden = true;
-    if (name.startsWith("data-")) this.dataset[name.slice(5).replace(/-(.)/g, (_, l) => l.toUpperCase())] = String(value);
+    if (!name.startsWith("data-")) return;
+    this.dataset[name.slice(5).replace(/-(.)/g, (_, l) => l.toUpperCase())] = String(value);
   }
 
   getAttribute(name) {

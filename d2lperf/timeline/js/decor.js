@@ -193,6 +193,7 @@ export function columnsOf(strip, view, width) {
   const scale = (view.to - view.from) / width;
   let next = after(strip.times, view.from);
   for (let x = 0; x < columns.length; x += 1) {
+    while (next < strip.times.length && strip.times[next] <= view.from + x * scale) next += 1;
     let most = next > 0 ? strip.values[next - 1] : 0;
     const end = view.from + (x + 1) * scale;
     for (; next < strip.times.length && strip.times[next] < end; next += 1) {

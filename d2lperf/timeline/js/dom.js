@@ -85,7 +85,9 @@ export function build(document) {
     legend: make("div", { class: "legend", role: "group", "aria-label": "Categories" }),
     status: make("div", { class: "status" }),
     tip: make("div", { class: "tip", hidden: true, "aria-hidden": "true" }),
-    table: make("div", { class: "events", hidden: true, tabindex: "0", role: "region", "aria-label": "Events in view" }),
+    table: make("div", {
+      class: "events", hidden: true, tabindex: "0", role: "region", "aria-label": "Events in view",
+    }),
     help: help(document),
     caption: make("div", { class: "caption" }),
     notes: make("ul", { class: "notes" }),

@@ -46,7 +46,8 @@ export function partsOf(rows, flow) {
   };
 }
 
-// Arrows of a flow: from the end of the dispatch to the first run in each lane, from the last run's end to what waited for it.
+// Arrows of a flow: from the end of the dispatch to the first run in each lane, and from the end of the last
+// run to what waited for it.
 export function arrowsOf(rows, flow) {
   const { dispatch, runs, waits } = partsOf(rows, flow);
   const arrows = [];

@@ -6,7 +6,7 @@ const GAP = 12;
 const THIN = 8;
 const HEAD = 22;
 const LOWER = 4;
-export const STRIP = 56;
+const STRIP = 56;
 
 function grouped(lanes) {
   const groups = [];

@@ -90,7 +90,8 @@ export function firstEvents(rows, from, to, most = MOST_ROWS) {
 export function fillTable(document, region, rows, view) {
   const events = firstEvents(rows, view.from, view.to);
   const total = countWithin(rows, view.from, view.to);
-  const more = total > events.length ? `the first ${events.length} of ${plural(total, "event")} in view; zoom in for the others`
+  const more = total > events.length
+    ? `the first ${events.length} of ${plural(total, "event")} in view; zoom in for the others`
     : `${plural(total, "event")} in view`;
   const cell = (tag, text, extra = {}) => element(document, tag, extra, text);
   const header = ["event", "kind", "lane", "start", "duration", "end", "step"];

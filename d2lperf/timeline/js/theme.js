@@ -8,7 +8,10 @@ export const DIM = 0.22; // how much remains of what is not searched for
 const LIGHT = {
   dispatch: { fill: "#0060a0", ink: "#ffffff", edge: "#003050" },
   run: { fill: "#f0a830", ink: "#000000", edge: "#5a3a00" },
-  wait: { fill: "#ffffff", ink: "#000000", edge: "#444444", pattern: "diagonal", line: "#8a8a8a", narrow: { fill: "#dfe2e5" } },
+  wait: {
+    fill: "#ffffff", ink: "#000000", edge: "#444444",
+    pattern: "diagonal", line: "#8a8a8a", narrow: { fill: "#dfe2e5" },
+  },
   host: { fill: "#d9c2e0", ink: "#000000", edge: "#5b3a66", pattern: "dots", line: "#9a78a8" },
   compile: { fill: "#f5ec7a", ink: "#000000", edge: "#6b6400", dash: true },
   copy: { fill: "#bfe3dc", ink: "#000000", edge: "#1d6b52", pattern: "horizontal", line: "#4f9c86" },
@@ -19,7 +22,10 @@ const LIGHT = {
 const DARK = {
   dispatch: { fill: "#5aa9e6", ink: "#000000", edge: "#d6ecff" },
   run: { fill: "#f0a830", ink: "#000000", edge: "#ffe2ab" },
-  wait: { fill: "#26282b", ink: "#ffffff", edge: "#b9bdc2", pattern: "diagonal", line: "#8d939a", narrow: { fill: "#44484d" } },
+  wait: {
+    fill: "#26282b", ink: "#ffffff", edge: "#b9bdc2",
+    pattern: "diagonal", line: "#8d939a", narrow: { fill: "#44484d" },
+  },
   host: { fill: "#c9aed4", ink: "#000000", edge: "#efe0f5", pattern: "dots", line: "#7d5b8b" },
   compile: { fill: "#efe56a", ink: "#000000", edge: "#26282b", dash: true },
   copy: { fill: "#9ed3c6", ink: "#000000", edge: "#dcf5ee", pattern: "horizontal", line: "#2f7a65" },

@@ -1,6 +1,6 @@
 // Sentences: what is spoken, and what stands in a tooltip.
 
-import { countBetween, countWithin, endOf, laneOf, busyBetween } from "./rows.js";
+import { countBetween, countWithin, laneOf, busyBetween } from "./rows.js";
 import { flowOf, partsOf } from "./flows.js";
 import { formatBytes, formatShare, formatTime, plural } from "./scale.js";
 
