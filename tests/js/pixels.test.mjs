@@ -81,3 +81,21 @@ test("the first events of a span are the first ones, by start", () => {
     .sort((a, b) => rows.start[a] - rows.start[b] || rows.id[a] - rows.id[b]);
   assert.deepEqual(found, all.slice(0, 50));
 });
+
+test("what Python has merged is a bar as high as it is busy, and says how many events it is", () => {
+  const { document } = page();
+  const view = new LiveView(document);
+  view.width = 800;
+  const data = pack(comb(100, 1000, [1000], ["run"]), { lanes: [{ name: "gpu" }] });
+  Object.assign(data.meta.types, { busy: "f8", count: "u4" });
+  data.busy = new DataView(new Float64Array(100).fill(500).buffer);
+  data.count = new DataView(new Uint32Array(100).fill(5).buffer);
+  view.show(data);
+  view.draw();
+  const { y, h } = view.placed.rows[0];
+  const bars = view.parts.canvas.context.calls.filter(([name, x, top, w]) => name === "fillRect" && w === 8);
+  assert.equal(bars.length, 100);
+  for (const [, , top, , height] of bars) assert.deepEqual([top, height], [y + h / 2, h / 2]);
+  view.choose(0);
+  assert.match(view.parts.said.textContent, /^f and 4 events merged with it: run on gpu/);
+});

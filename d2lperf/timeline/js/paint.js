@@ -22,7 +22,8 @@ function collect(scene) {
     walk(rows, row, view.from, view.to, scale,
       (i) => collectEvent(scene, seen, place, y, scale, i),
       (column, i, j) => {
-        if (j - i > 1 || rows.count) seen.merged += countBetween(rows, i, j);
+        const events = countBetween(rows, i, j);
+        if (events > 1) seen.merged += events;
         seen.columns += 1;
         if (place.outline) seen.outlines.push(column - seen.shift, y, 1, place.h);
         else stack(scene, seen, shares, row, column, i, j, y, place.h, scale);
