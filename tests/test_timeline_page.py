@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,24 +11,18 @@ from typing import Any
 import numpy as np
 import pytest
 
+from d2lperf.bench.browser import chromium_path
 from d2lperf.events import CATEGORIES, Lane, Mark, Strip
 from d2lperf.timeline import Timeline
 from d2lperf.virtual import pipeline
 
-NAMES = (
-    *("chromium", "chromium-browser", "google-chrome"),
-    "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
-)
-CHROMIUM = next(filter(None, map(shutil.which, NAMES)), None)
-FLAGS = [
-    *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
-    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
-]
 EVIL = "</script><script>alert(1)</script><img src=x onerror=alert(2)>"
 
 in_browser = [
     pytest.mark.browser,
-    pytest.mark.skipif(CHROMIUM is None, reason="no Chromium: install the package `chromium`"),
+    pytest.mark.skipif(
+        chromium_path() is None, reason="no Chromium: install the package `chromium`"
+    ),
     # Playwright's own event loop leaves sockets to the garbage collector.
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
 ]
@@ -120,16 +113,6 @@ def test_no_name_breaks_out_of_the_page():
 def test_the_page_is_written_where_it_is_asked_for(tmp_path: Path):
     text = example().to_html(tmp_path / "page.html")
     assert (tmp_path / "page.html").read_text("utf-8") == text
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield browser
-        browser.close()
 
 
 class Opened:
