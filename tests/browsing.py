@@ -93,15 +93,20 @@ class Notebook:
             timeout=60_000,
         )
 
+    def close_kernels(self) -> None:
+        """Stop the kernels, as if the server had been restarted meanwhile."""
+        stop_kernels(self.address)
+
     def screenshot(self, name: str, *, dark: bool = False) -> None:
         """Keep a picture of the window, for people to look at."""
         if dark:
-            self._theme("JupyterLab Dark")
+            self.theme("JupyterLab Dark")
         self.page.screenshot(path=self.picture_folder / f"{name}.png")
         if dark:
-            self._theme("JupyterLab Light")
+            self.theme("JupyterLab Light")
 
-    def _theme(self, theme: str) -> None:
+    def theme(self, theme: str) -> None:
+        """Switch JupyterLab's theme and wait until it is there."""
         self.page.evaluate(
             "theme => window.jupyterapp.commands.execute('apputils:change-theme', { theme })", theme
         )

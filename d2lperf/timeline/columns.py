@@ -14,7 +14,7 @@ FARTHEST_NS = 2**53
 
 
 class Columns:
-    """Events in read-only columns, ordered by start (of those with one start, instants first, then the longest), with the lanes that they stand in.
+    """Events in read-only columns, ordered by start: of those with one start, instants first, then the longest.
 
     The number of an event is its place in this order. `depth` is computed: an event inside another
     one of its lane is one deeper, and events of a lane that overlap otherwise get different depths,
