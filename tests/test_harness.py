@@ -20,7 +20,8 @@ NEEDS_GPU = "import pytest\n\n@pytest.mark.gpu\ndef test_it(): pass\n\ndef test_
 def outcome(folder: Path, root: Path, test: str, **variables: str) -> str:
     """Return the last line of pytest on one test file with our settings."""
     (folder / "test_it.py").write_text(test)
-    shutil.copy(root / "tests" / "conftest.py", folder)
+    for name in ("conftest.py", "browsing.py"):
+        shutil.copy(root / "tests" / name, folder)
     shutil.copy(root / "pyproject.toml", folder)
     environment = {k: v for k, v in os.environ.items() if k not in ("CI", "D2LPERF_NO_SKIP")}
     done = subprocess.run(
