@@ -35,7 +35,6 @@ _HOME = {
     "Samples": "stats",
     "format_bytes": "units",
     "format_seconds": "units",
-    "picture": "timeline",
     "Timeline": "timeline",
     "record": "recording",
     "step": "recording",

@@ -79,10 +79,10 @@ class Explorer:
         return f'<div class="d2lperf-explore" role="status" data-values="{values}">{words}</div>'
 
     def _ipython_display_(self) -> None:
-        from d2lperf.timeline.widget import figure, show_in_place
+        from d2lperf.timeline.widget import show_in_place
 
         values = ", ".join(f"{name} = {value}" for name, value in self.values.items())
-        static = figure(self._first.picture())
+        static = self._first.picture().as_figure()
         plain = f"Timeline with sliders: {values}"
         self.widget.twin = show_in_place(static, self.box, plain=plain)
 

@@ -115,11 +115,9 @@ class _Prediction:
         raise NotImplementedError
 
     def _twin(self) -> str:
-        from d2lperf.timeline.widget import figure
-
         return (
             f"<p>{html.escape(self.question)}</p><details><summary>Show what happened</summary>"
-            f"{figure(self.truth.picture())}</details>"
+            f"{self.truth.picture().as_figure()}</details>"
         )
 
     def _ipython_display_(self) -> None:

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from d2lperf.events import CATEGORIES, EventLog, Lane, Mark, Strip
-from d2lperf.timeline import Timeline, picture
+from d2lperf.events import CATEGORIES, Lane, Mark, Strip
+from d2lperf.timeline import Timeline
 from d2lperf.timeline.comparison import Comparison
 from d2lperf.timeline.furniture import RIGHT, WIDTH, Arrow, Text
 from d2lperf.timeline.layout import layout
@@ -58,8 +58,7 @@ def notes(svg: str) -> str:
 
 
 def test_every_event_is_a_bar_in_its_lane():
-    log = pipeline(5, 20e-6, 50e-6).log
-    svg = picture(log).svg
+    svg = pipeline(5, 20e-6, 50e-6).timeline().svg()
     assert len(rects(svg, "dispatch")) == len(rects(svg, "run")) == 5
     heights = {c: {float(r.get("y")) for r in rects(svg, c)} for c in ("dispatch", "wait", "run")}
     assert heights["dispatch"] == heights["wait"]
@@ -125,9 +124,9 @@ def test_a_merged_bar_is_as_high_as_its_time_is_busy():
 
 def test_merging_is_admitted():
     assert "bars narrower than a pixel are merged" in notes(
-        picture(pipeline(3000, 1e-6, 1e-6).log).svg
+        pipeline(3000, 1e-6, 1e-6).timeline().svg()
     )
-    assert "merged" not in notes(picture(pipeline(3, 1e-6, 1e-6).log).svg)
+    assert "merged" not in notes(pipeline(3, 1e-6, 1e-6).timeline().svg())
 
 
 def test_a_million_events_are_a_small_picture_that_counts_them_all():
@@ -293,24 +292,25 @@ def test_one_timeline_over_another_is_drawn_as_outlines():
 
 
 def test_the_alternative_text_says_how_busy_each_lane_is():
-    alt = picture(pipeline(10, 10e-6, 90e-6, depth=2).log, title="Ten steps").alt
+    alt = pipeline(10, 10e-6, 90e-6, depth=2).timeline(title="Ten steps").picture().alt
     assert alt.startswith("Ten steps. ")
     assert re.search(r"host waits \d+% of the time", alt)
     assert re.search(r"device:0 busy \d+%", alt)
 
 
 def test_a_notebook_gets_an_image_without_scripts_and_plain_words():
-    bundle = picture(pipeline(2, 1e-6, 1e-6).log, title='<b>"quoted"</b>')._repr_mimebundle_()
+    named = pipeline(2, 1e-6, 1e-6).timeline(title='<b>"quoted"</b>')
+    bundle = named.picture()._repr_mimebundle_()
     assert set(bundle) == {"text/plain", "text/html"}
     assert "<script" not in bundle["text/html"]
     data = re.search(r"base64,([^\"]+)", bundle["text/html"])[1]
     ET.fromstring(base64.b64decode(data))
 
 
-def test_several_logs_can_share_one_scale():
+def test_several_timelines_can_share_one_scale():
     short, long = pipeline(2, 10e-6, 10e-6), pipeline(20, 10e-6, 10e-6)
     end_s = long.perf_counter()
-    widths = [rects(picture(m.log, end_s=end_s).svg, "run")[0].get("width") for m in (short, long)]
+    widths = [rects(m.timeline(end_s=end_s).svg(), "run")[0].get("width") for m in (short, long)]
     assert widths[0] == widths[1]
 
 
@@ -323,16 +323,16 @@ def test_what_comes_after_the_end_of_the_axis_is_cut_and_counted():
     assert "1 events after the end of the axis are not drawn." in notes(svg)
 
 
-def test_a_log_is_drawn_with_its_memory_and_its_budget():
+def test_a_machine_is_drawn_with_its_memory_and_its_budget():
     machine = pipeline(4, 10e-6, 30e-6)
-    svg = picture(machine.log, memory=machine.memory_steps(), budget_bytes=10**6).svg
+    svg = machine.timeline(memory=True, budget=10**6).svg()
     classes = [e.get("class") for e in ET.fromstring(svg).iter()]
     assert "memory" in classes and "budget" in classes
 
 
-@pytest.mark.parametrize("empty", [EventLog(), timeline(lanes=[Lane("host")]), timeline()])
+@pytest.mark.parametrize("empty", [timeline(lanes=[Lane("host")]), timeline()])
 def test_nothing_is_drawn_as_nothing(empty):
-    assert ET.fromstring(picture(empty).svg) is not None
+    assert ET.fromstring(empty.svg()) is not None
 
 
 def test_odd_characters_in_names_do_not_break_the_document():

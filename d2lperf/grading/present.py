@@ -31,9 +31,7 @@ def as_html(result: Result) -> str:
     title, score = html.escape(result.exercise.title), _score(result)
     parts = [f"<p><b>{title}</b> <span>{score}</span></p><table><tbody>{rows}</tbody></table>"]
     if result.timeline is not None:
-        picture = result.timeline.picture()
-        caption = html.escape(picture.caption)
-        parts.append(f"<figure>{picture.as_img()}<figcaption>{caption}</figcaption></figure>")
+        parts.append(result.timeline.picture().as_figure())
     if result.printed:
         printed = html.escape(result.printed)
         parts.append(f"<details><summary>Your code printed</summary><pre>{printed}</pre></details>")

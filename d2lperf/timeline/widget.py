@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import secrets
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
@@ -16,7 +15,6 @@ from d2lperf.timeline.packing import MOST_EVENTS, pack
 
 if TYPE_CHECKING:
     from d2lperf.events import Event
-    from d2lperf.timeline.picture import Picture
     from d2lperf.timeline.timeline import Timeline
 
 LOWEST_PX = 60
@@ -161,14 +159,8 @@ def show(timeline: Timeline, **options: Any) -> TimelineWidget:
     """
     picture = timeline.picture()
     widget = TimelineWidget(timeline, **options)
-    widget.twin = show_in_place(figure(picture), widget, plain=picture.alt)
+    widget.twin = show_in_place(picture.as_figure(), widget, plain=picture.alt)
     return widget
-
-
-def figure(picture: Picture) -> str:
-    """Return a picture with its caption as HTML."""
-    caption = f"<figcaption>{html.escape(picture.caption)}</figcaption>" if picture.caption else ""
-    return f'<figure style="margin:0">{picture.as_img()}{caption}</figure>'
 
 
 def show_in_place(static: str, live: Any, *, plain: str) -> str:
