@@ -62,6 +62,16 @@ def pack(timeline: Timeline, *, most_events: int = MOST_EVENTS) -> dict[str, Any
     return {"meta": meta, **buffers, "strips": curves}
 
 
+def folded(timeline: Timeline) -> list[str]:
+    """Return what begins as thin rows: names of lanes, and `group:NAME` for groups of nothing but such lanes."""
+    groups: dict[str, list[bool]] = {}
+    for lane in timeline.lanes:
+        if lane.group:
+            groups.setdefault(lane.group, []).append(lane.folded)
+    shut = [f"group:{name}" for name, lanes in groups.items() if all(lanes)]
+    return [lane.name for lane in timeline.lanes if lane.folded] + shut
+
+
 def _columns(timeline: Timeline, order: np.ndarray) -> dict[str, np.ndarray]:
     flow, needs = _dense(timeline.flow, timeline.needs)
     columns = {
@@ -156,6 +166,7 @@ def _meta(timeline: Timeline, rows: np.ndarray) -> dict[str, Any]:
             {"name": lane.name, "kind": lane.kind, "group": lane.group, "folded": lane.folded}
             for lane in timeline.lanes
         ],
+        "folded": folded(timeline),
         "rows": [[int(row) >> 16, int(row) & 65535] for row in rows],
         "marks": [[mark.time_ns, mark.text] for mark in timeline.marks],
         "strips": [

@@ -12,6 +12,7 @@ import traitlets
 
 from d2lperf.timeline.bundle import bundle, css
 from d2lperf.timeline.packing import MOST_EVENTS, pack
+from d2lperf.timeline.packing import folded as shut
 
 if TYPE_CHECKING:
     from d2lperf.events import Event
@@ -80,13 +81,11 @@ class TimelineWidget(anywidget.AnyWidget):
             raise ValueError(f"arrange must be 'under' or 'over', not {arrange!r}")
         self._most_events = most_events
         self._timeline = timeline
-        if folded is None:
-            folded = [lane.name for lane in timeline.lanes if lane.folded]
         super().__init__(
             data=pack(timeline, most_events=most_events),
             height=height,
             arrange=arrange,
-            folded=[*folded],
+            folded=shut(timeline) if folded is None else [*folded],
             twin=twin,
         )
 

@@ -61,7 +61,7 @@ function follow(model, view) {
       view.place();
     },
     folded: (names) => {
-      const given = names ?? model.get("data").meta.lanes.filter((l) => l.folded).map((l) => l.name);
+      const given = names ?? model.get("data").meta.folded ?? [];
       if (same(given, [...view.folded])) return;
       view.folded = new Set(given);
       view.place();
