@@ -155,15 +155,19 @@ def test_the_host_waits_where_as_many_computations_are_in_flight_as_jax_allows(f
     ("name", "wait_for"),
     [
         ("wait", wait),
-        ("wait", lambda x: x.block_until_ready()),
+        ("block_until_ready", lambda x: x.block_until_ready()),
         ("wait", lambda x: wait_all()),
         ("block_until_ready", lambda x: jax.block_until_ready([x, x])),
         ("np.asarray", lambda x: jax.device_get(x)),
-        ("np.asarray", lambda x: float(x.sum())),
-        ("np.asarray", lambda x: print(x.sum())),
+        ("float()", lambda x: float(x.sum())),
+        ("bool()", lambda x: bool(x[0, 0])),
+        ("int()", lambda x: int(x.sum())),
+        ("print", lambda x: print(x.sum())),
+        ("print", lambda x: f"{x.sum():.3f}"),
+        ("tolist()", lambda x: x.tolist()),
         ("np.asarray", lambda x: np.asarray(x)),
         ("np.array", lambda x: np.array(x)),
-        ("item", lambda x: x[0, 0].item()),
+        ("item()", lambda x: x[0, 0].item()),
     ],
 )
 def test_every_way_to_wait_is_seen(first, name: str, wait_for):

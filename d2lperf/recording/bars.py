@@ -17,11 +17,24 @@ WAITS = {
     "d2lperf.effects_barrier": "effects_barrier",
 }
 """Annotations around calls that wait, and the names that readers know them by."""
+READERS = {
+    "item": "item()",
+    "tolist": "tolist()",
+    "__float__": "float()",
+    "__int__": "int()",
+    "__bool__": "bool()",
+    "__complex__": "complex()",
+    "__index__": "int()",
+    "__repr__": "print",
+    "__str__": "print",
+    "__format__": "print",
+}
+"""Methods of an array that need its numbers, and the names that readers know them by: those of the virtual clock."""
 FETCHES = {
     "np.asarray(jax.Array)": "np.asarray",
     "d2lperf.asarray": "np.asarray",
     "d2lperf.array": "np.array",
-    "d2lperf.item": "item",
+    **{f"d2lperf.{method}": name for method, name in READERS.items()},
 }
 """Events around calls that bring a result to the host, and wait if it is not there yet."""
 MARKER = "d2lperf_marker"

@@ -211,7 +211,7 @@ def _draw_threads(
         ]
         if drawn:
             count[label] += 1
-            lanes.append(Lane(lane, "thread", "runtime threads", folded=True))
+            lanes.append(Lane(lane, "thread", "runtime", folded=True))
             bars += drawn
 
 

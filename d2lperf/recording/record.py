@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from d2lperf.recording.bars import BLOCK, END
+from d2lperf.recording.bars import BLOCK, END, READERS
 from d2lperf.recording.files import find_profile, open_timeline
 from d2lperf.timeline.timeline import Timeline
 
@@ -62,9 +62,9 @@ def record(
 
     - a dispatch bears the name of the function, and an arrow leads to its run, where the profile tells which it is;
     - `trace f`, `lower f` and `compile f` are what a first call does more (tracing is what precedes lowering);
-    - `wait`, `block_until_ready`, `np.asarray` are waits; `float`, `bool` and `print` show as `np.asarray`, which they
-      use. The profiler does not see all of these: while it goes on, `jax.block_until_ready`, `jax.effects_barrier`,
-      `np.asarray`, `np.array` and an array's `item` announce themselves to it. Copies of these names made by
+    - `wait`, `block_until_ready`, `np.asarray`, `float()`, `bool()`, `print` and the like are waits. The profiler does
+      not see all of these: while it goes on, `jax.block_until_ready`, `jax.effects_barrier`, `np.asarray`, `np.array`
+      and the methods of an array that need its numbers announce themselves to it. Copies of these names made by
       `from jax import …` do not, nor does a `memoryview` of an array;
     - `queue full` is the wait inside of a dispatch that finds 32 computations in flight.
 
@@ -184,7 +184,8 @@ def _announcing() -> Iterator[None]:
         (jax, "effects_barrier", None),
         (np, "asarray", array),
         (np, "array", array),
-        (array, "item", array),
+        (array, "block_until_ready", array),
+        *((array, method, array) for method in READERS if hasattr(array, method)),
     ]
     silent = [getattr(owner, name) for owner, name, _ in calls]
     try:
