@@ -162,7 +162,8 @@ def _annotation(name: str, **attributes: Any) -> AbstractContextManager[Any]:
 def _announced(name: str, function: Callable[..., Any], kind: type | None) -> Callable[..., Any]:
     """Return a function that annotates itself, if its first argument is of the kind that is given."""
 
-    @functools.wraps(function)
+    # The qualified name of a method that is written in C++ is not always a string.
+    @functools.wraps(function, assigned=("__name__", "__doc__"))
     def announced(*args: Any, **kwargs: Any) -> Any:
         if kind is not None and not (args and isinstance(args[0], kind)):
             return function(*args, **kwargs)
