@@ -28,7 +28,11 @@ edges = st.lists(st.tuples(st.integers(-1, 5), st.integers(-1, 5)), max_size=4)
 
 
 def timeline(
-    rows: Sequence[tuple], *, needs: Sequence[tuple[int, int]] = (), lanes: Sequence[Lane] = LANES
+    rows: Sequence[tuple],
+    *,
+    needs: Sequence[tuple[int, int]] = (),
+    lanes: Sequence[Lane] = LANES,
+    span_ns: tuple[int, int] | None = None,
 ) -> Timeline:
     """Make a timeline of (name, start, end, lane, category, flow)."""
     numbers = {lane.name: i for i, lane in enumerate(lanes)}
@@ -40,4 +44,5 @@ def timeline(
         "category": [CATEGORIES.index(row[4]) for row in rows],
         "flow": [row[5] for row in rows],
     }
-    return Timeline(columns, lanes=lanes, names=[row[0] for row in rows], needs=needs)
+    names = [row[0] for row in rows]
+    return Timeline(columns, lanes=lanes, names=names, needs=needs, span_ns=span_ns)

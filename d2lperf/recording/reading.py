@@ -244,4 +244,13 @@ def _timeline(
         "step": [bar.step for bar in bars],
     }
     marks = [Mark(block[1] - origin, END_OF_BLOCK)] if block else []
-    return Timeline(columns, lanes=lanes, names=names, title=title, marks=marks, notes=notes)
+    span_ns = (0, block[1] - origin) if block else None
+    return Timeline(
+        columns,
+        lanes=lanes,
+        names=names,
+        title=title,
+        marks=marks,
+        notes=notes,
+        span_ns=span_ns,
+    )

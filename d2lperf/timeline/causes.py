@@ -67,10 +67,15 @@ class Causes:
             self._needs[later].append(earlier)
 
     def last_event(self) -> int:
-        """Return the event that ends last; of several the outermost one on the first lane."""
-        ends = self._columns.end_ns
+        """Return the event that ends last; of several the outermost one on the first lane.
+
+        A thread of the runtime tidies up after the work that is shown on a device: it comes in only where it is alone.
+        """
+        columns = self._columns
+        threads = np.array([lane.kind == "thread" for lane in columns.lanes])[columns.lane]
+        ends = np.where(threads & ~threads.all(), columns.first_ns - 1, columns.end_ns)
         last = np.flatnonzero(ends == ends.max())
-        return int(last[np.lexsort((last, self._columns.lane[last]))[0]])
+        return int(last[np.lexsort((last, columns.lane[last]))[0]])
 
     def is_wait(self, event: int) -> bool:
         """Whether an event is a wait."""

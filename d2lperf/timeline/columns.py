@@ -28,6 +28,8 @@ class Columns:
         marks: notes at moments.
         strips: quantities over time.
         needs: pairs of flow numbers: the second operation needs the result of the first.
+        span_ns: start and end of the time that was watched, in nanoseconds, where that is more than from the first
+            event to the last.
 
     Attributes:
         start_ns: int64, nanoseconds.
@@ -53,12 +55,14 @@ class Columns:
         marks: Iterable[Mark] = (),
         strips: Iterable[Strip] = (),
         needs: Iterable[tuple[int, int]] = (),
+        span_ns: tuple[int, int] | None = None,
     ) -> None:
         self.lanes = tuple(lane if isinstance(lane, Lane) else Lane(lane) for lane in lanes)
         self.names = tuple(names)
         self.marks = tuple(sorted(marks, key=lambda mark: mark.time_ns))
         self.strips = tuple(strips)
         self.needs = np.array([*needs], np.int64).reshape(-1, 2)
+        self.span_ns = _span(span_ns)
         _refuse_twice([lane.name for lane in self.lanes])
         start, duration = (_nanoseconds(columns, key) for key in ("start_ns", "duration_ns"))
         if len(duration) != len(start):
@@ -113,13 +117,15 @@ class Columns:
 
     @property
     def first_ns(self) -> int:
-        """When the first event starts, in nanoseconds; 0 if there is none."""
-        return int(self.start_ns[0]) if len(self) else 0
+        """When what was watched begins, by default with the first event, in nanoseconds; 0 if there is nothing."""
+        starts = [int(self.start_ns[0])] if len(self) else []
+        return min([*starts, *(self.span_ns or ())], default=0)
 
     @property
     def last_ns(self) -> int:
-        """When the last event ends, in nanoseconds; 0 if there is none."""
-        return int(self.end_ns.max()) if len(self) else 0
+        """When what was watched ends, by default with the last event, in nanoseconds; 0 if there is nothing."""
+        ends = [int(self.end_ns.max())] if len(self) else []
+        return max([*ends, *(self.span_ns or ())], default=0)
 
     @property
     def lane_names(self) -> tuple[str, ...]:
@@ -192,6 +198,15 @@ def _refuse_twice(names: Sequence[str]) -> None:
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise ValueError(f"two lanes are called {twice[0]!r}: give each lane its own name")
+
+
+def _span(span_ns: tuple[int, int] | None) -> tuple[int, int] | None:
+    if span_ns is None:
+        return None
+    start, end = map(int, span_ns)
+    if start > end:
+        raise ValueError(f"what was watched cannot end at {end} ns and begin at {start} ns")
+    return start, end
 
 
 def _column(columns: Mapping[str, Any], key: str) -> np.ndarray:

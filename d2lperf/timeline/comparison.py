@@ -107,6 +107,10 @@ class Comparison(Timeline):
             title=title or f"{names[0]} takes {took[0]}, {names[1]} {took[1]}",
             needs=np.concatenate([first.needs, second.needs + flows]),
             end_ns=max(one.axis_end_ns + by for one, by in zip(both, moved, strict=True)),
+            span_ns=(
+                min(one.first_ns + by for one, by in zip(both, moved, strict=True)),
+                max(one.last_ns + by for one, by in zip(both, moved, strict=True)),
+            ),
             notes=dict.fromkeys((*first.notes, *second.notes)),
             marks=[
                 Mark(mark.time_ns + moved[i], f"{names[i]} · {mark.text}")
@@ -157,9 +161,9 @@ def _moved(strip: Strip, name: str, by_ns: int) -> Strip:
 
 def _anchor(timeline: Timeline, align: str, variant: str) -> int:
     if align == "start":
-        return timeline.first_ns
+        return int(timeline.start_ns.min(initial=timeline.last_ns))
     if align == "end":
-        return timeline.last_ns
+        return int(timeline.end_ns.max(initial=timeline.first_ns))
     found = timeline.matches(name=align)
     if not len(found):
         raise ValueError(

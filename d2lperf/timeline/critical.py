@@ -64,7 +64,7 @@ class CriticalPath:
 
     Attributes:
         events: numbers of the events, ascending, waits that it passes at their end included.
-        segments: parts without gaps from the first start to the last end.
+        segments: parts without gaps, from the beginning to the end of the timeline.
     """
 
     events: tuple[int, ...]
@@ -131,7 +131,8 @@ class CriticalPath:
 def critical_path(columns: Columns) -> CriticalPath:
     """Return the chain of events that the total time consists of.
 
-    It is walked back from the event that ends last. A wait leads to what ended it. Other work leads to
+    It is walked back from the event that ends last; what the runtime's threads do counts only where nothing else is
+    recorded. A wait leads to what ended it. Other work leads to
     what it had to wait for last: its arguments, the event before in the same lane, or its dispatch,
     whichever ended last, and in this order if they ended together. Links between operations are
     taken from flow numbers and `needs`; a wait that does not say for what leads to what ended last.
@@ -159,6 +160,9 @@ class _Step(NamedTuple):
 def _walk(causes: Causes, first_ns: int, time_ns: int) -> Iterator[_Step]:
     """Yield the parts of the path, the last one first; events that are passed without duration as well."""
     event, seen = causes.last_event(), set[int]()
+    if causes.end[event] < time_ns:
+        yield _Step(causes.end[event], time_ns, -1, UNKNOWN)
+        time_ns = causes.end[event]
     while True:
         seen.add(event)
         before_ns, category = time_ns, ""

@@ -95,6 +95,7 @@ def _own(timeline: Timeline, tracks: Tracks) -> dict[str, Any]:
         "caption": timeline.caption,
         "notes": timeline.notes,
         "end_ns": timeline.axis_end_ns,
+        "span_ns": timeline.span_ns,
         "names": timeline.names,
         "lanes": [[lane.name, lane.kind, lane.group, lane.folded] for lane in timeline.lanes],
         "tracks": [lane for lane, _ in tracks.parts],
@@ -135,6 +136,7 @@ def _from_own(own: dict[str, Any], records: list[dict[str, Any]]) -> Timeline:
         marks=[Mark(*mark) for mark in own["marks"]],
         strips=[Strip(name, tuple(times), tuple(v), b) for name, times, v, b in own["strips"]],
         needs=[(earlier, later) for earlier, later in own["needs"]],
+        span_ns=own.get("span_ns"),
     )
 
 

@@ -35,8 +35,10 @@ class Timeline(Columns):
         marks: notes at moments.
         strips: quantities over time.
         needs: pairs of flow numbers: the second operation needs the result of the first.
-        end_ns: right end of the time axis, to draw several timelines on one scale; by default the last event's end.
+        end_ns: right end of the time axis, to draw several timelines on one scale; by default where the timeline ends.
         notes: sentences about what was left out or could not be known, shown below the picture.
+        span_ns: start and end of the time that was watched, in nanoseconds, such as that of a recorded block; by
+            default from the first event to the last.
 
     Raises:
         ValueError: columns that do not fit together; see `Columns`.
@@ -55,8 +57,17 @@ class Timeline(Columns):
         needs: Iterable[tuple[int, int]] = (),
         end_ns: int | None = None,
         notes: Iterable[str] = (),
+        span_ns: tuple[int, int] | None = None,
     ) -> None:
-        super().__init__(columns, lanes=lanes, names=names, marks=marks, strips=strips, needs=needs)
+        super().__init__(
+            columns,
+            lanes=lanes,
+            names=names,
+            marks=marks,
+            strips=strips,
+            needs=needs,
+            span_ns=span_ns,
+        )
         self.title = title
         self.caption = caption
         self.notes = tuple(notes)
@@ -224,7 +235,8 @@ class Timeline(Columns):
 
     def _options(self) -> dict[str, Any]:
         keys = ("lanes", "names", "title", "caption", "marks", "strips", "needs", "notes")
-        return {key: getattr(self, key) for key in keys} | {"end_ns": self.axis_end_ns}
+        more = {"end_ns": self.axis_end_ns, "span_ns": self.span_ns}
+        return {key: getattr(self, key) for key in keys} | more
 
     def __repr__(self) -> str:
         title = f"{self.title}. " if self.title else ""
