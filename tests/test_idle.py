@@ -152,6 +152,14 @@ def test_an_operation_that_begins_long_after_its_dispatch_has_that_told_too():
     )
 
 
+def test_a_dispatch_early_in_a_gap_is_not_given_as_the_reason_for_the_rest_of_it():
+    rows = [*LOADING[:3], ("step 4", 430, 450, "host", "dispatch", 4), LOADING[4]]
+    assert why_idle(timeline(rows), "device:0", 500) == (
+        "device:0 is idle from 400 ns to 720 ns, though step 4 was dispatched at 450 ns: why step 4 began only "
+        "at 720 ns, the recording does not tell."
+    )
+
+
 NEEDS = [
     ("a", 0, 10, "host", "dispatch", 0),
     ("b", 10, 20, "host", "dispatch", 1),

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
-from d2lperf.events import CATEGORIES
+from d2lperf.events import CATEGORIES, Lane
 from d2lperf.timeline.analyse import WORK
 from d2lperf.timeline.columns import Columns
 
-_WAIT, _DISPATCH, _RUNTIME = (CATEGORIES.index(name) for name in ("wait", "dispatch", "runtime"))
+_WAIT, _DISPATCH, _RUN, _RUNTIME = (
+    CATEGORIES.index(name) for name in ("wait", "dispatch", "run", "runtime")
+)
 _WORK = frozenset(CATEGORIES.index(name) for name in WORK)
 
 
@@ -57,6 +60,9 @@ class Causes:
         works = np.isin(columns.category, [*_WORK])
         flowing = columns.flow >= 0
         self._works = _ByFlow(columns, works & flowing, columns.end_ns)
+        moves = works & (columns.category != _RUN)
+        self._moves = _ByFlow(columns, moves & flowing, columns.end_ns)
+        self._devices = _devices(columns.lanes)
         sent = columns.category == _DISPATCH
         self._dispatches = _ByFlow(columns, sent & flowing, columns.start_ns)
         order = np.flatnonzero(works)
@@ -81,13 +87,13 @@ class Causes:
         """Whether an event is a wait."""
         return self.category[event] == _WAIT
 
-    def work_of(self, flow: int, before_ns: int, *, but: int = -1) -> int | None:
-        """Return the last run, copy or collective of an operation that ended by then, other than `but`."""
-        return self._works.last(flow, before_ns, but)
+    def work_of(self, flow: int, before_ns: int) -> int | None:
+        """Return the last run, copy or collective of an operation that ended by then."""
+        return next(self._works.back(flow, before_ns), None)
 
     def dispatch_of(self, flow: int, before_ns: int) -> int | None:
         """Return the last dispatch of an operation that began by then."""
-        return self._dispatches.last(flow, before_ns)
+        return next(self._dispatches.back(flow, before_ns), None)
 
     def needed(self, flow: int) -> list[int]:
         """Return the operations whose results an operation needs."""
@@ -132,8 +138,8 @@ class Causes:
         if self.category[event] not in _WORK:
             return []
         flow, limit, found = self.flow[event], self.start[event], []
-        for earlier in (*self.needed(flow), flow):
-            work = self.work_of(earlier, limit, but=event)
+        works = [self.work_of(earlier, limit) for earlier in self.needed(flow)]
+        for work in (*works, self._part_before(event)):
             if work is not None:
                 found.append(Cause(self.end[work], 3, work, "needs"))
         sent = self.dispatch_of(flow, limit)
@@ -141,6 +147,20 @@ class Causes:
             # Work may begin before the call that dispatched it returns.
             found.append(Cause(min(self.end[sent], limit), 1, sent, "dispatch"))
         return found
+
+    def _part_before(self, event: int) -> int | None:
+        """Return the part of the same operation that ended last before this one, if the two can depend on each other.
+
+        What is computed needs what was moved, and the other way round. The runs of one dispatch on several devices, or
+        in several streams of one, are not made of each other.
+        """
+        parts = self._moves if self.category[event] == _RUN else self._works
+        here = self._devices[self.lane[event]]
+        for part in parts.back(self.flow[event], self.start[event]):
+            there = self._devices[self.lane[part]]
+            if part != event and (here == there or not here or not there):
+                return part
+        return None
 
     def around(self, event: int) -> int | None:
         """Return the innermost event of the same lane that was going on when this one began."""
@@ -208,14 +228,18 @@ class _ByFlow:
         self._flows: list[int] = columns.flow[events].tolist()
         self._times: list[int] = times_ns[events].tolist()
 
-    def last(self, flow: int, before_ns: int, but: int = -1) -> int | None:
-        """Return the last event of a flow up to a time, other than `but`; `None` if there is none."""
-        place = bisect_right(self._flows, flow) - 1
-        while place >= 0 and self._flows[place] == flow >= 0:
-            if self._times[place] <= before_ns and self._events[place] != but:
-                return self._events[place]
-            place -= 1
-        return None
+    def back(self, flow: int, before_ns: int) -> Iterator[int]:
+        """Yield the events of a flow up to a time, the last one first."""
+        first, stop = bisect_left(self._flows, flow), bisect_right(self._flows, flow)
+        place = bisect_right(self._times, before_ns, first, stop) if flow >= 0 else first
+        yield from reversed(self._events[first:place])
+
+
+def _devices(lanes: Sequence[Lane]) -> list[str]:
+    """Return for each lane the device that it belongs to; empty for hosts, threads, and links between places."""
+    names = {lane.group or lane.name for lane in lanes if lane.kind == "device"}
+    own = [lane.group or lane.name for lane in lanes]
+    return [name if name in names else "" for name in own]
 
 
 def _shown(columns: Columns) -> np.ndarray:

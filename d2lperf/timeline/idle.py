@@ -174,10 +174,12 @@ class _Gap:
         event, cause = self.columns.event(ender), max(self.causes.handed_over(ender), default=None)
         if cause is None:
             return self._unknown(event)
-        if cause.time_ns <= self.start_ns:
-            return self._ready(event)
-        why = self._needed if cause.how == "needs" else self._dispatched
         late_ns = self.end_ns - cause.time_ns
+        # A dispatch explains what was idle before it, and not a longer time after it.
+        too_late = cause.how == "dispatch" and late_ns > cause.time_ns - self.start_ns
+        if cause.time_ns <= self.start_ns or too_late:
+            return self._ready(event, cause)
+        why = self._needed if cause.how == "needs" else self._dispatched
         late = f" {event.name} began {_length(late_ns)} after that." if late_ns else ""
         return f"{self.opening}: {why(event, cause)}{late}"
 
@@ -237,12 +239,12 @@ class _Gap:
             return f"{spent} and dispatched {event.name} only after that."
         return f"{spent} and had dispatched {event.name} only at {at}{verdict}."
 
-    def _ready(self, event: Event) -> str:
+    def _ready(self, event: Event, cause: Cause) -> str:
         """Say that nothing recorded explains why an operation did not begin earlier."""
         sent = self.causes.dispatch_of(event.flow, event.start_ns) is not None
-        ready = (
-            f"{event.name} was already dispatched" if sent else f"what {event.name} needs was there"
-        )
+        before = cause.time_ns <= self.start_ns
+        when = "already dispatched" if before else f"dispatched at {self.at(cause.time_ns)}"
+        ready = f"{event.name} was {when}" if sent else f"what {event.name} needs was there"
         return (
             f"{self.opening}, though {ready}: why {event.name} began only at {self.at(self.end_ns)}, "
             "the recording does not tell."
