@@ -300,10 +300,59 @@ class TestInTheBrowser:
         page.page.get_by_role("button", name="Events in view as a table").click()
         rows = page.page.locator(".events tbody tr")
         rows.first.wait_for()
-        assert rows.count() == page.state("view.rows.size")
-        rows.nth(2).get_by_role("button").click()
+        assert rows.count() == page.state("view.rows.size + view.rows.meta.marks.length")
+        assert rows.first.inner_text().split("\t")[:4] == ["compiled", "mark", "", "3.00 ms"]
+        rows.nth(3).get_by_role("button").click()
         assert "step" in page.said()
         page.picture("table")
+
+    def test_marks_too_close_for_their_texts_tell_them_when_pointed_at(self, opened):
+        marks = [Mark(1000 * k, f"mark {k}") for k in range(100)]
+        page = opened(example().replace(marks=marks))
+        shown = page.state("view.flags.map(({ short }) => Boolean(short))")
+        assert len(shown) == 100 and shown[0] and not all(shown)
+        box = page.page.locator("canvas.axis").bounding_box()
+        silent = shown.index(False)
+        x = page.state(f"view.flags[{silent}].x")
+        page.page.mouse.move(box["x"] + x, box["y"] + 30)
+        tip = page.page.locator(".tip")
+        tip.wait_for()
+        assert f"mark {silent}" in tip.inner_text()
+
+    def test_pointing_at_a_strip_shows_what_is_held_there(self, opened):
+        page = opened(training())
+        box, y = page.stage.bounding_box(), page.state("view.placed.strips[0].y")
+        x = page.state("(5.0e6 / view.whole.to) * view.width")
+        page.page.mouse.move(box["x"] + x, box["y"] + y + 30)
+        tip = page.page.locator(".tip")
+        tip.wait_for()
+        assert "holds\n768 MiB" in tip.inner_text()
+
+    def test_shift_and_drag_on_the_axis_selects_all_lanes(self, opened):
+        page = opened(training())
+        box = page.page.locator("canvas.axis").bounding_box()
+        page.page.keyboard.down("Shift")
+        page.page.mouse.move(box["x"] + 100, box["y"] + 20)
+        page.page.mouse.down()
+        page.page.mouse.move(box["x"] + 400, box["y"] + 20, steps=3)
+        page.page.mouse.up()
+        page.page.keyboard.up("Shift")
+        assert page.state("view.region.lanes.length === view.rows.lanes.length")
+        page.page.mouse.click(box["x"] + 5, box["y"] + 30)
+        assert page.state("view.chosen === -1")
+
+    @pytest.mark.parametrize("width", [320, 700])
+    def test_nothing_makes_a_narrow_page_scroll_sideways(self, opened, width):
+        long = "one_word_without_a_space_" * 20
+        lanes = [Lane(f"{lane.name} {long}", lane.kind, lane.group) for lane in training().lanes]
+        timeline = training().replace(lanes=lanes, notes=[long], caption=long, title=long)
+        page = opened(timeline, viewport={"width": width, "height": 700})
+        page.stage.focus()
+        page.press("ArrowRight", "?", "t")
+        page.page.locator(".events tbody tr").first.wait_for()
+        assert page.page.evaluate("() => document.documentElement.scrollWidth") <= width
+        assert page.state("view.width") > 0.4 * width
+        page.picture(f"narrow-{width}")
 
     def test_cursors_measure(self, opened):
         page = opened(example())

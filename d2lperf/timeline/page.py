@@ -20,10 +20,11 @@ body { max-width: 1400px; margin: 0 auto; padding: 16px 24px; font: 14px/1.5 sys
 h1 { margin: 0 0 8px; font-size: 20px; }
 #timeline .title { font-size: 20px; }
 @media (scripting: enabled) {
-  h1 { position: absolute; clip-path: inset(50%); }
+  h1 { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
 }
 details { margin-top: 16px; }
 summary { cursor: pointer; font-weight: 600; }
+#lanes { overflow-x: auto; }
 #lanes table { margin-top: 8px; border-collapse: collapse; font-variant-numeric: tabular-nums; }
 #lanes caption { text-align: left; }
 #lanes th, #lanes td { padding: 3px 12px 3px 0; text-align: right; font-weight: 400; }

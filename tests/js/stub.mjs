@@ -145,6 +145,8 @@ export function page({ queries = [] } = {}) {
     timers: new Map(),
     watched: 0,
     next: 1,
+    addEventListener: () => { window.watched += 1; },
+    removeEventListener: () => { window.watched -= 1; },
     requestAnimationFrame: (callback) => {
       window.frames.set(window.next, callback);
       return window.next++;

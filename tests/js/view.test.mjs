@@ -280,3 +280,30 @@ test("after the view is gone nothing of it is left", () => {
   assert.equal(window.timers.size, 0);
   assert.ok(Object.values(model.handlers).every((handlers) => handlers.size === 0));
 });
+
+test("bars to place come with a sentence and keys that say how, as long as they can be moved", () => {
+  const movable = [{ lane: 1, duration_ns: 1000, name: "f", category: "run" }];
+  const { view, model, press, window } = shown(pipeline(), { movable, placed: [0], locked: false });
+  assert.match(view.parts.status.textContent, /^Drag the bars .* \] chooses a bar/);
+  assert.ok(view.parts.placingKeys.every((part) => !part.hidden));
+  press("]");
+  press("ArrowRight");
+  assert.deepEqual(model.get("placed"), [95]);
+  model.put("locked", true);
+  window.settle();
+  assert.match(view.parts.status.textContent, /^in view/);
+  assert.ok(view.parts.placingKeys.every((part) => part.hidden));
+  view.draw();
+  assert.ok(view.parts.canvas.context.texts().includes("1"));
+  assert.ok(shown().view.parts.placingKeys.every((part) => part.hidden));
+});
+
+test("a click on the axis chooses nothing of the lanes that are scrolled behind it", () => {
+  const { view, fire } = shown();
+  view.parts.scroll.scrollTop = 40;
+  view.draw();
+  const at = { clientX: 10, clientY: -20, button: 0, pointerId: 1 };
+  fire(view.parts.axis, "pointerdown", at);
+  fire(view.parts.axis, "pointerup", { ...at, type: "pointerup" });
+  assert.equal(view.chosen, -1);
+});

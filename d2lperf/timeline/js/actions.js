@@ -3,9 +3,9 @@
 import { lanesBetween } from "./pointer.js";
 import { emphasisOf, matchingNames, nextMatch, rankOf } from "./search.js";
 import { endOf, eventAt } from "./rows.js";
-import { formatCount, formatTime } from "./scale.js";
+import { formatCount, formatTime, plural } from "./scale.js";
 import { View } from "./view.js";
-import { eventSentence, laneSentence, regionSentence, rulerSentence } from "./words.js";
+import { eventSentence, laneSentence, regionSentence, rulerSentence, stripSentence } from "./words.js";
 
 const SNAP = 6; // pixels
 
@@ -154,8 +154,10 @@ export class LiveView extends View {
 
   selectBox(a, b) {
     const [from, to] = [this.timeAt(Math.min(a.x, b.x)), this.timeAt(Math.max(a.x, b.x))];
-    const [top, bottom] = [Math.min(a.y, b.y) + this.scrolled, Math.max(a.y, b.y) + this.scrolled];
-    const lanes = lanesBetween(this.placed, top, bottom);
+    const [top, bottom] = [Math.min(a.y, b.y), Math.max(a.y, b.y)];
+    // The axis is above all lanes and stands for them.
+    const lanes = bottom < 0 ? this.rows.lanes.map((lane) => lane.number)
+      : lanesBetween(this.placed, Math.max(top, 0) + this.scrolled, bottom + this.scrolled);
     this.region = lanes.length ? { from: Math.round(from), to: Math.round(to), lanes } : null;
     this.redraw();
   }
@@ -199,7 +201,13 @@ export class LiveView extends View {
     else {
       const { from, to } = this.whole;
       const lanes = this.rows.lanes.map((lane) => laneSentence(this.rows, lane, from, to));
-      this.say(`${formatTime(to - from)} in ${lanes.length} lanes. ${lanes.slice(0, 4).join("; ")}`);
+      const strips = this.rows.strips.map((strip) => `${strip.name}: ${stripSentence(strip)}`);
+      const { length } = this.rows.meta.marks;
+      const marks = length ? [`${plural(length, "mark")}, listed in the table`] : [];
+      this.say([
+        `${formatTime(to - from)} in ${plural(lanes.length, "lane")}`, this.placing.hint,
+        [...lanes.slice(0, 4), ...strips.slice(0, 2), ...marks].join("; "),
+      ].filter(Boolean).join(". "));
     }
   }
 }

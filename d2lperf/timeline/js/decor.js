@@ -1,17 +1,13 @@
-// What stands around and upon the bars: bands, ticks, arrows, marks, cursors, the selection and the strips.
+// What stands around and upon the bars: bands, ticks, marks, cursors, the selection and the strips.
 
-import { arrowsOf, flowOf, needsOf, visibleFlows } from "./flows.js";
+import { paintFlags } from "./flags.js";
 import { FONT } from "./paint.js";
 import { endOf, rowOf } from "./rows.js";
-import { formatTime, ticks } from "./scale.js";
+import { ticks, xOf } from "./scale.js";
 import { stripSentence } from "./words.js";
 
 const SMALL = "10.5px system-ui, sans-serif";
 const AXIS = 34;
-
-function xOf({ view, width }, ns) {
-  return ((ns - view.from) / (view.to - view.from)) * width;
-}
 
 function line(context, x1, y1, x2, y2) {
   context.beginPath();
@@ -40,7 +36,7 @@ export function paintGround(context, scene) {
 
 // The axis has a canvas of its own above the lanes, so that it stays when they are scrolled.
 export function paintAxis(context, scene) {
-  const { width, theme, view, rows, cursors } = scene;
+  const { width, theme, view } = scene;
   context.clearRect(0, 0, width, AXIS);
   context.font = SMALL;
   context.textBaseline = "middle";
@@ -54,8 +50,7 @@ export function paintAxis(context, scene) {
     line(context, Math.round(x) + 0.5, 29, Math.round(x) + 0.5, AXIS);
   }
   paintPart(context, scene);
-  for (const [ns, text] of rows.meta.marks) flag(context, scene, ns, text, theme.surface.mark);
-  cursors.forEach((ns, k) => flag(context, scene, ns, `${"AB"[k]} ${formatTime(ns)}`, theme.surface.focus));
+  paintFlags(context, scene);
 }
 
 // Which part of the whole is in view, while it is a part.
@@ -67,19 +62,6 @@ function paintPart(context, { view, whole, width, theme }) {
   context.fillRect(0, AXIS - 3, width, 3);
   context.fillStyle = theme.surface.focus;
   context.fillRect(Math.min(left, width - 6), AXIS - 3, Math.max(share * width, 6), 3);
-}
-
-function flag(context, scene, ns, text, colour) {
-  const x = xOf(scene, ns);
-  if (x < 0 || x > scene.width) return;
-  const wide = context.measureText(text).width + 8;
-  const left = x + wide > scene.width ? x - wide : x;
-  context.fillStyle = colour;
-  context.fillRect(left, 0, wide, 14);
-  line(context, x, 14, x, AXIS);
-  context.fillStyle = scene.theme.surface.back;
-  context.textAlign = "left";
-  context.fillText(text, left + 4, 7.5);
 }
 
 function post(context, scene, ns, colour, dash) {
@@ -127,52 +109,6 @@ export function paintChosen(context, scene) {
     outline(context, scene, chosen, 4, theme.surface.back);
     outline(context, scene, chosen, 2, theme.surface.focus);
   }
-}
-
-// Arrows of everything in view where they are few, and those of the event that is looked at in any case.
-export function paintArrows(context, scene) {
-  const { rows, view, hovered, chosen, theme } = scene;
-  const looked = [...new Set([flowOf(rows, hovered), flowOf(rows, chosen)])].filter((flow) => flow >= 0);
-  const all = scene.arrows ? visibleFlows(rows, view.from, view.to) : [];
-  context.strokeStyle = context.fillStyle = theme.surface.arrow;
-  context.globalAlpha = looked.length ? 0.2 : 0.45;
-  context.lineWidth = 1;
-  for (const flow of all ?? []) {
-    if (looked.includes(flow)) continue;
-    for (const arrow of arrowsOf(rows, flow)) {
-      // Arrows of both timelines upon each other could not be told apart.
-      if (!scene.placed.rows[arrow.toRow]?.outline) drawArrow(context, scene, arrow);
-    }
-  }
-  context.globalAlpha = 1;
-  context.lineWidth = 1.75;
-  for (const flow of looked) {
-    [...arrowsOf(rows, flow), ...needsOf(rows, flow)].forEach((arrow) => drawArrow(context, scene, arrow));
-  }
-  return all !== null;
-}
-
-function drawArrow(context, scene, { fromRow, fromNs, toRow, toNs, need }) {
-  const from = scene.placed.rows[fromRow];
-  const to = scene.placed.rows[toRow];
-  if (!from || !to) return;
-  const [x1, x2] = [xOf(scene, fromNs), xOf(scene, toNs)];
-  if (Math.max(x1, x2) < -50 || Math.min(x1, x2) > scene.width + 50) return;
-  const down = to.y > from.y ? 1 : to.y < from.y ? -1 : 0;
-  const y1 = from.y + (down > 0 ? from.h : down < 0 ? 0 : from.h / 2) - scene.scrolled;
-  const y2 = to.y + (down > 0 ? 0 : down < 0 ? to.h : to.h / 2) - scene.scrolled;
-  const bend = down * Math.min(Math.max(Math.abs(y2 - y1) * 0.5, 6), 40);
-  context.setLineDash(need ? [4, 3] : []);
-  context.beginPath();
-  context.moveTo(x1, y1);
-  context.bezierCurveTo(x1, y1 + bend, x2, y2 - bend, x2, y2 - down * 4);
-  context.stroke();
-  context.setLineDash([]);
-  context.beginPath();
-  context.moveTo(x2, y2);
-  context.lineTo(x2 - 3.5, y2 - (down || 1) * 6);
-  context.lineTo(x2 + 3.5, y2 - (down || 1) * 6);
-  context.fill();
 }
 
 // First place in ascending numbers that is larger than a value.

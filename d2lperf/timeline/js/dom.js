@@ -21,7 +21,6 @@ const KEYS = [
   ["0", "show everything"],
   ["f", "fold or unfold the lane"],
   ["Shift + F", "fold or unfold its group"],
-  ["[ ]", "previous, next bar to be placed; ← → move it"],
   ["a", "arrows on or off"],
   ["m", "set cursor A, then B: measures between them"],
   ["s", "select between the cursors, or what is in view"],
@@ -31,11 +30,16 @@ const KEYS = [
   ["?", "this list"],
 ];
 
+const PLACING = [
+  ["[ ]", "previous, next bar to place"],
+  ["← →", "move that bar, with Shift to the next edge"],
+];
+
 const POINTER = [
   ["drag", "pan"],
   ["Ctrl + wheel, or wheel on the axis", "zoom"],
   ["Shift + wheel", "pan"],
-  ["Shift + drag", "select a span of time and lanes"],
+  ["Shift + drag", "select a span of time and lanes, on the axis in all lanes"],
   ["double click", "zoom to the event"],
 ];
 
@@ -44,12 +48,8 @@ function button(document, action, text, label, extra = {}) {
     { type: "button", "data-action": action, "aria-label": label, title: label, ...extra }, text);
 }
 
-function help(document) {
-  const list = (pairs) => element(document, "dl", {}, ...pairs.flatMap(([key, what]) => [
-    element(document, "dt", {}, key), element(document, "dd", {}, what),
-  ]));
-  return element(document, "div", { class: "help", hidden: true, role: "group", "aria-label": "Help" },
-    list(KEYS), list(POINTER));
+function terms(document, pairs) {
+  return pairs.flatMap(([key, what]) => [element(document, "dt", {}, key), element(document, "dd", {}, what)]);
 }
 
 export function build(document) {
@@ -78,6 +78,9 @@ export function build(document) {
   const stage = make("div", { class: "stage", tabindex: "0", role: "application" }, canvas);
   const gutter = make("div", { class: "gutter" });
   const scroll = make("div", { class: "scroll" }, gutter, stage);
+  const placingKeys = terms(document, PLACING);
+  const help = make("div", { class: "help", hidden: true, role: "group", "aria-label": "Help" },
+    make("dl", {}, ...placingKeys, ...terms(document, KEYS)), make("dl", {}, ...terms(document, POINTER)));
   const said = make("div", { class: "unseen", "aria-live": "polite", role: "status" });
   const parts = {
     title, input, found, buttons, tools, axis, canvas, stage, gutter, scroll, said,
@@ -88,7 +91,7 @@ export function build(document) {
     table: make("div", {
       class: "events", hidden: true, tabindex: "0", role: "region", "aria-label": "Events in view",
     }),
-    help: help(document),
+    help, placingKeys,
     caption: make("div", { class: "caption" }),
     notes: make("ul", { class: "notes" }),
   };

@@ -46,8 +46,8 @@ export function partsOf(rows, flow) {
   };
 }
 
-// Arrows of a flow: from the end of the dispatch to the first run in each lane, and from the end of the last
-// run to what waited for it.
+// Arrows of a flow: from the end of the dispatch (no later than the run begins) to the first run in each lane, and
+// from the end of the last run to what waited for it.
 export function arrowsOf(rows, flow) {
   const { dispatch, runs, waits } = partsOf(rows, flow);
   const arrows = [];
@@ -59,7 +59,9 @@ export function arrowsOf(rows, flow) {
   const seen = new Set();
   for (const run of runs) {
     const { number } = laneOf(rows, run);
-    if (dispatch >= 0 && !seen.has(number)) arrow(dispatch, endOf(rows, dispatch), run, rows.start[run]);
+    if (dispatch >= 0 && rows.start[run] >= rows.start[dispatch] && !seen.has(number)) {
+      arrow(dispatch, Math.min(endOf(rows, dispatch), rows.start[run]), run, rows.start[run]);
+    }
     seen.add(number);
   }
   for (const wait of waits) {

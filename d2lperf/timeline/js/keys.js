@@ -40,3 +40,16 @@ function inView(view, event) {
   view.act(action);
   return true;
 }
+
+// JupyterLab matches keys on their way down, before the view sees them, and passes over elements with this attribute.
+// What is pressed with Ctrl or Cmd is not the view's, such as saving; only the search has uses of its own for it.
+export function shareWithLab(view, window) {
+  const { root, input } = view.parts;
+  const share = ({ key, ctrlKey, metaKey, target }) => {
+    if (!root.contains(target)) return;
+    const shared = (ctrlKey || metaKey) && (target !== input || key.toLowerCase() === "s");
+    target.toggleAttribute("data-lm-suppress-shortcuts", !shared);
+  };
+  window.addEventListener("keydown", share, true);
+  return () => window.removeEventListener("keydown", share, true);
+}

@@ -1,7 +1,7 @@
 // What anywidget calls: a view on a page, kept in step with Python's side.
 
 import { LiveView } from "./actions.js";
-import { onKey } from "./keys.js";
+import { onKey, shareWithLab } from "./keys.js";
 import { attachPointer } from "./pointer.js";
 import { positionOf } from "./rows.js";
 import { watchTheme } from "./theme.js";
@@ -84,10 +84,7 @@ function follow(model, view) {
     },
     search: (text) => (text ?? "") !== view.text && view.search(text ?? "", { quiet: true }),
     arrange: (way) => (way === "over") !== view.over && view.setOver(way === "over", { quiet: true }),
-    locked: (locked) => {
-      view.placing.locked = Boolean(locked);
-      view.redraw();
-    },
+    locked: (locked) => view.placing.lock(locked),
     movable: () => {
       view.placing.show(model.get("movable"), model.get("placed"));
       view.dress();
@@ -132,6 +129,7 @@ export function render({ model, el }) {
   el.append(view.parts.root);
   const sizes = window.ResizeObserver && new window.ResizeObserver(() => view.resize());
   sizes?.observe(view.parts.stage);
+  const unshare = shareWithLab(view, window);
   const unwatch = watchTheme(window, () => view.dress());
   view.resize();
   const ready = new Promise((resolve) => {
@@ -149,6 +147,7 @@ export function render({ model, el }) {
     window.clearTimeout(view.tabling);
     tell.stop();
     unwatch();
+    unshare();
     sizes?.disconnect();
     unfollow();
     view.parts.root.remove();

@@ -8,6 +8,7 @@ export const FONT = "11px system-ui, sans-serif";
 const LEAST = 2; // the lowest column: something happened, however short
 const NARROW = 5; // below, a bar is pixels without an outline
 const LABELLED = 26;
+const LETTERS = 12;
 
 // Bars wide enough for an outline, and how many events were merged; the others are in the raster at once.
 function collect(scene) {
@@ -108,7 +109,9 @@ export function fitted(context, widths, name, space) {
   if (width === undefined) widths.set(name, width = context.measureText(name).width);
   if (width <= space) return name;
   const letters = Math.floor((space / width) * name.length) - 1;
-  return letters < 2 ? "" : `${name.slice(0, letters).trimEnd()}…`;
+  // Half of a letter beyond U+FFFF would be a box.
+  const whole = name.slice(0, letters).replace(/[\ud800-\udbff]$/, "");
+  return letters < 2 ? "" : `${whole.trimEnd()}…`;
 }
 
 function label(context, scene, { i, x, y, w, h, dim, thin }) {
@@ -123,7 +126,8 @@ function label(context, scene, { i, x, y, w, h, dim, thin }) {
   const middle = left + 4 + space / 2;
   if (paint.pattern) {
     context.fillStyle = paint.fill;
-    context.fillRect(middle - wide / 2 - 2, y + 2, wide + 4, h - 4);
+    // No higher than the letters: the pattern, which names the category, is seen above and below them.
+    context.fillRect(middle - wide / 2 - 2, y + h / 2 - LETTERS / 2, wide + 4, LETTERS);
   }
   context.fillStyle = paint.ink;
   context.fillText(text, middle, y + h / 2 + 0.5);

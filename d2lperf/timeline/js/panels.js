@@ -8,6 +8,16 @@ import { categoryOf, nameOf } from "./words.js";
 
 const MOST_ROWS = 200;
 
+// Replace what is in a part. What takes the place of the element with the focus gets it, so that the next key
+// does not go to the page, where JupyterLab would act on it.
+function refill(document, part, attribute, ...children) {
+  const held = part.contains?.(document.activeElement) ? document.activeElement.getAttribute(attribute) : null;
+  part.replaceChildren(...children);
+  if (held === null) return;
+  const same = [...part.querySelectorAll(`[${attribute}]`)].find((one) => one.getAttribute(attribute) === held);
+  (same ?? part).focus({ preventScroll: true });
+}
+
 export function fillGutter(document, gutter, placed, { current }) {
   const label = (key, text, { y, h, folded, over }, kind, extra = {}) => {
     const second = over ? [element(document, "span", { class: "over" }, `▭ ${over.name}`)] : [];
@@ -30,7 +40,7 @@ export function fillGutter(document, gutter, placed, { current }) {
     made.style.height = `${h}px`;
     return made;
   });
-  gutter.replaceChildren(...heads, ...lanes, ...strips);
+  refill(document, gutter, "data-fold", ...heads, ...lanes, ...strips);
   gutter.style.height = `${placed.height}px`;
 }
 
@@ -45,7 +55,7 @@ export function fillLegend(document, legend, rows, theme, ratio, chosen, bars = 
       title: `Show ${rows.meta.categories[category]} alone`,
     }, swatch, rows.meta.categories[category]);
   });
-  legend.replaceChildren(...items);
+  refill(document, legend, "data-category", ...items);
 }
 
 function drawSwatch(document, canvas, theme, categories, category, ratio) {
@@ -89,12 +99,15 @@ export function firstEvents(rows, from, to, most = MOST_ROWS) {
 
 export function fillTable(document, region, rows, view) {
   const events = firstEvents(rows, view.from, view.to);
+  const marks = rows.meta.marks.filter(([ns]) => ns >= view.from && ns <= view.to).slice(0, MOST_ROWS);
   const total = countWithin(rows, view.from, view.to);
-  const more = total > events.length
-    ? `the first ${events.length} of ${plural(total, "event")} in view; zoom in for the others`
-    : `${plural(total, "event")} in view`;
+  const count = `${plural(total, "event")}${marks.length ? ` and ${plural(marks.length, "mark")}` : ""} in view`;
+  const more = total > events.length ? `the first ${events.length} of ${count}; zoom in for the others` : count;
   const cell = (tag, text, extra = {}) => element(document, tag, extra, text);
   const header = ["event", "kind", "lane", "start", "duration", "end", "step"];
+  const notes = marks.map(([ns, text]) => element(document, "tr", {}, cell("th", text, { scope: "row" }),
+    cell("td", "mark"), cell("td", ""), cell("td", formatTime(ns), { class: "number" }),
+    ...["", "", ""].map((text) => cell("td", text))));
   const body = events.map((i) => element(document, "tr", {},
     element(document, "th", { scope: "row" },
       element(document, "button", { type: "button", "data-event": i }, nameOf(rows, i))),
@@ -104,12 +117,9 @@ export function fillTable(document, region, rows, view) {
     cell("td", formatTime(endOf(rows, i)), { class: "number" }),
     cell("td", rows.step && rows.step[i] >= 0 ? String(rows.step[i]) : "", { class: "number" })));
   const numbers = new Set(["start", "duration", "end", "step"]);
-  const held = region.contains?.(document.activeElement) && document.activeElement.dataset.event;
-  region.replaceChildren(element(document, "table", {},
+  refill(document, region, "data-event", element(document, "table", {},
     cell("caption", `${formatTime(view.from)} to ${formatTime(view.to)}: ${more}`),
     element(document, "thead", {}, element(document, "tr", {}, ...header.map((text) =>
       cell("th", text, { scope: "col", class: numbers.has(text) ? "number" : null })))),
-    element(document, "tbody", {}, ...body)));
-  // Whoever is reading the table keeps the place.
-  if (held) (region.querySelector(`[data-event="${held}"]`) ?? region).focus({ preventScroll: true });
+    element(document, "tbody", {}, ...notes, ...body)));
 }

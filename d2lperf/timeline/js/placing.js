@@ -7,17 +7,35 @@ import { formatTime } from "./scale.js";
 const NEAR = 7; // pixels within which a bar catches an edge
 const MOST_EDGES = 4000;
 const INSET = 3;
+const NUMBERED = 24; // pixels of width from which an outline bears its number
+const NUMBER = 13; // and how high it is
 
 export class Placing {
   constructor(scene) {
     Object.assign(this, { scene, bars: [], chosen: -1, locked: false, held: null });
   }
 
+  // Whether there are bars that the reader can move.
+  get open() {
+    return this.bars.length > 0 && !this.locked;
+  }
+
   // movable: {lane, duration_ns, name, category} of each bar; placed: where each starts, in nanoseconds.
   show(movable, placed) {
     this.bars = (movable ?? []).map((bar, k) => ({ ...bar, start: placed?.[k] ?? 0 }));
     this.chosen = Math.min(this.chosen, this.bars.length - 1);
+    this.lock(this.locked);
+  }
+
+  lock(locked) {
+    this.locked = Boolean(locked);
+    for (const part of this.scene.parts.placingKeys) part.hidden = !this.open;
     this.scene.redraw();
+  }
+
+  // How bars are placed, for eyes and ears; empty where there are none.
+  get hint() {
+    return this.open ? "Drag the bars to where you expect them; or ] chooses a bar, ← → move it" : "";
   }
 
   get starts() {
@@ -30,9 +48,8 @@ export class Placing {
     const band = placed.bands.find((one) => one.lane.number === lane);
     if (!band) return null;
     const scale = width / (view.to - view.from);
-    return {
-      x: (start - view.from) * scale, w: Math.max(duration * scale, 3), y: band.y - scrolled + INSET, h: band.h - 2 * INSET,
-    };
+    const [x, y] = [(start - view.from) * scale, band.y - scrolled + INSET];
+    return { x, y, w: Math.max(duration * scale, 3), h: band.h - 2 * INSET };
   }
 
   // The bar at a point, the one in front first; -1 for none.
@@ -94,7 +111,7 @@ export class Placing {
 
   // Returns whether the key was meant for a bar.
   key({ key, shiftKey }) {
-    if (!this.bars.length || this.locked) return false;
+    if (!this.open) return false;
     if (key === "]" || key === "[") {
       const { length } = this.bars;
       const first = key === "]" ? 0 : length - 1;
@@ -135,27 +152,44 @@ export class Placing {
   }
 
   paint(context) {
-    const { theme, fills, rows, widths } = this.scene;
     context.font = FONT;
-    context.textAlign = "center";
     context.textBaseline = "middle";
     this.bars.forEach((bar, k) => {
       const box = this.box(k);
-      if (!box) return;
-      const paint = theme.paints[bar.category];
-      if (!this.locked) {
-        context.fillStyle = fills[rows.meta.categories.indexOf(bar.category)];
-        context.fillRect(box.x, box.y, box.w, box.h);
-      }
-      context.strokeStyle = k === this.chosen && !this.locked ? theme.surface.focus : theme.surface.outline;
-      context.lineWidth = 2;
-      context.setLineDash(this.locked ? [4, 3] : []);
-      context.strokeRect(box.x + 1, box.y + 1, Math.max(box.w - 2, 1), box.h - 2);
-      context.setLineDash([]);
-      const text = this.locked ? "" : fitted(context, widths, bar.name, box.w - 8);
-      if (!text) return;
-      context.fillStyle = paint.ink;
-      context.fillText(text, box.x + box.w / 2, box.y + box.h / 2 + 0.5);
+      if (!box || box.x > this.scene.width || box.x + box.w < 0) return;
+      if (this.locked) this.paintPlaced(context, box, k);
+      else this.paintMovable(context, box, k);
     });
+    context.setLineDash([]);
+  }
+
+  paintMovable(context, { x, y, w, h }, k) {
+    const { theme, fills, rows, widths } = this.scene;
+    const { name, category } = this.bars[k];
+    context.fillStyle = fills[rows.meta.categories.indexOf(category)];
+    context.fillRect(x, y, w, h);
+    context.strokeStyle = k === this.chosen ? theme.surface.focus : theme.surface.outline;
+    context.lineWidth = k === this.chosen ? 3 : 1.5;
+    context.strokeRect(x + 1, y + 1, Math.max(w - 2, 1), h - 2);
+    context.textAlign = "center";
+    context.fillStyle = theme.paints[category].ink;
+    context.fillText(fitted(context, widths, `${k + 1} · ${name}`, w - 8), x + w / 2, y + h / 2 + 0.5);
+  }
+
+  // An outline upon the truth, with the number by which the verdict calls it.
+  paintPlaced(context, { x, y, w, h }, k) {
+    const { surface } = this.scene.theme;
+    context.strokeStyle = surface.outline;
+    context.lineWidth = 2;
+    context.setLineDash([4, 3]);
+    context.strokeRect(x + 1, y + 1, Math.max(w - 2, 1), h - 2);
+    if (w < NUMBERED) return;
+    const text = String(k + 1);
+    const wide = context.measureText(text).width + 6;
+    context.fillStyle = surface.outline;
+    context.fillRect(x, y, wide, NUMBER);
+    context.textAlign = "left";
+    context.fillStyle = surface.back;
+    context.fillText(text, x + 3, y + NUMBER / 2 + 0.5);
   }
 }

@@ -92,7 +92,7 @@ export function attachPointer(view) {
     drag = null;
     if (places) view.placing.drop();
     else if (selects && moved) view.endSelection();
-    else if (click) view.click(at(event));
+    else if (click && event.currentTarget === stage) view.click(at(event));
   }
 
   function leave() {

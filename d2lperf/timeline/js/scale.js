@@ -91,3 +91,8 @@ function niceStep(least) {
   const power = 10 ** Math.floor(Math.log10(Math.max(least, 1e-3)));
   return [1, 2, 5, 10].map((k) => k * power).find((step) => step >= least * (1 - 1e-9));
 }
+
+// The pixel of a moment.
+export function xOf({ view, width }, ns) {
+  return ((ns - view.from) / (view.to - view.from)) * width;
+}

@@ -1,8 +1,7 @@
 // One frame: both canvases, in device pixels.
 
-import {
-  paintArrows, paintAxis, paintChosen, paintGround, paintMarks, paintStrips,
-} from "./decor.js";
+import { paintArrows, paintLooked } from "./arrows.js";
+import { paintAxis, paintChosen, paintGround, paintMarks, paintStrips } from "./decor.js";
 import { paintBars } from "./paint.js";
 import { Raster } from "./raster.js";
 import { fillsOf, tilesOf } from "./theme.js";
@@ -34,10 +33,11 @@ function ready(scene, canvas, height) {
 export function paint(scene) {
   const context = ready(scene, scene.parts.canvas, scene.height);
   paintGround(context, scene);
+  const arrows = paintArrows(context, scene);
   const painted = paintBars(context, scene);
   paintStrips(context, scene);
   scene.placing.paint(context);
-  const arrows = paintArrows(context, scene);
+  paintLooked(context, scene);
   paintChosen(context, scene);
   paintMarks(context, scene);
   paintAxis(ready(scene, scene.parts.axis, AXIS_HEIGHT), scene);

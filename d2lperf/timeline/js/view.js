@@ -1,6 +1,7 @@
 // The view: what is shown of the events, and how it changes.
 
 import { build, setText } from "./dom.js";
+import { flagsAt } from "./flags.js";
 import { arrange } from "./layout.js";
 import { move } from "./moves.js";
 import { fillGutter, fillLegend, fillTable, showTip } from "./panels.js";
@@ -11,8 +12,8 @@ import { paint } from "./screen.js";
 import { formatTime, plural } from "./scale.js";
 import { calm, themeOf } from "./theme.js";
 import {
-  eventFacts, eventSentence, laneSentence, mergedFacts, mergedSentence, nameOf, regionSentence,
-  rulerSentence, viewSentence,
+  eventFacts, eventSentence, laneSentence, marksTip, mergedFacts, mergedSentence, nameOf, regionSentence,
+  rulerSentence, stripTip, viewSentence,
 } from "./words.js";
 
 const NARROWEST = 20; // nanoseconds
@@ -123,9 +124,9 @@ export class View {
 
   tell() {
     const { rows, view } = this;
-    const lines = [`${formatTime(view.from)} – ${formatTime(view.to)}`];
+    const lines = [this.placing.hint, `in view: ${formatTime(view.from)} – ${formatTime(view.to)}`].filter(Boolean);
     if (this.painted.merged) lines.push(mergedSentence(this.painted.merged));
-    if (this.arrows && !this.painted.arrows) lines.push("too many arrows to tell apart: zoom in");
+    if (!this.painted.arrows) lines.push("more arrows than can be told apart: zoom in");
     if (this.cursors.length) lines.push(rulerSentence(rows, this.cursors));
     if (this.region) lines.push(regionSentence(rows, this.region));
     setText(this.parts.status, lines.join(" · "));
@@ -238,7 +239,10 @@ export class View {
     this.pointer = point;
     const found = point && !onAxis ? hit(this, point.x, point.y) : null;
     const hovered = found && found.j - found.i === 1 ? found.i : -1;
-    if (!found) this.hideTip();
+    const beside = point && !found ? this.beside(point, onAxis) : null;
+    this.parts.stage.dataset.over = point && !onAxis && this.placing.at(point) >= 0 ? "bar" : "";
+    if (beside) this.tip(beside.title, beside.facts, point);
+    else if (!found) this.hideTip();
     else if (hovered >= 0) this.tip(nameOf(this.rows, hovered), eventFacts(this.rows, hovered), point);
     else {
       this.tip(plural(found.j - found.i, "event"),
@@ -248,6 +252,13 @@ export class View {
       this.hovered = hovered;
       this.redraw();
     }
+  }
+
+  // What there is to say where no event is: a mark on the axis, the level of a strip.
+  beside({ x, y }, onAxis) {
+    if (onAxis) return marksTip(flagsAt(this, { x, y }));
+    const place = this.placed.strips.find((one) => y + this.scrolled >= one.y && y + this.scrolled < one.y + one.h);
+    return place ? stripTip(place.strip, this.timeAt(x)) : null;
   }
 
   tip(title, facts, { x, y }) {

@@ -106,3 +106,19 @@ export function stripSentence(strip) {
   const budget = strip.budget === null ? "" : ` of ${formatBytes(strip.budget)}`;
   return `peak ${formatBytes(strip.peak)}${budget}`;
 }
+
+// The level of a strip at a moment: what holds since the last change.
+export function stripTip(strip, ns) {
+  let last = -1;
+  while (last + 1 < strip.times.length && strip.times[last + 1] <= ns) last += 1;
+  const facts = [["at", formatTime(ns)], ["holds", formatBytes(last < 0 ? 0 : strip.values[last])]];
+  return { title: strip.name, facts: [...facts, ["peak", formatBytes(strip.peak)]] };
+}
+
+// Marks [{ns, text}] at one place of the axis; null for none.
+export function marksTip(marks, most = 5) {
+  if (!marks.length) return null;
+  if (marks.length === 1) return { title: marks[0].text, facts: [["at", formatTime(marks[0].ns)]] };
+  const facts = marks.slice(0, most).map(({ ns, text }) => [formatTime(ns), text]);
+  return { title: plural(marks.length, "mark"), facts };
+}
