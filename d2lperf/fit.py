@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -174,8 +175,9 @@ class _Program:
     def __init__(self, timeline: Timeline) -> None:
         devices = {lane.name for lane in timeline.lanes if lane.kind == "device"}
         events = list(timeline)
-        self.runs = {e.flow: e for e in events if e.category == "run" and e.lane in devices}
-        self.runs.pop(-1, None)
+        names = {e.flow: e.name for e in events if e.category == "dispatch" and e.flow >= 0}
+        kernels = [e for e in events if e.category == "run" and e.lane in devices]
+        self.runs = _whole([e for e in kernels if e.flow in names], names)
         dispatches = [e for e in events if e.category == "dispatch" and e.flow in self.runs]
         if not dispatches:
             raise ValueError(
@@ -332,6 +334,22 @@ class _Program:
             elif action.flow in handles:
                 handles[action.flow].block_until_ready()
         return machine, numbers
+
+
+def _whole(kernels: list[Event], names: dict[int, str]) -> dict[int, Event]:
+    """Return one run for each operation: on a GPU it may consist of several kernels.
+
+    It bears the operation's name without a number at its end, so that all steps of a loop are one kind.
+    """
+    parts: dict[int, list[Event]] = {}
+    for kernel in kernels:
+        parts.setdefault(kernel.flow, []).append(kernel)
+    runs = {}
+    for flow, own in parts.items():
+        first, end_ns = own[0], max(kernel.end_ns for kernel in own)
+        name = re.sub(r" \d+$", "", names[flow])
+        runs[flow] = first._replace(duration_ns=end_ns - first.start_ns, name=name)
+    return runs
 
 
 def _row(name: str, samples: Samples) -> tuple[str, ...]:

@@ -73,6 +73,22 @@ def test_operations_of_two_names_on_two_devices_have_their_own_durations():
         _ = found.t2_s
 
 
+def test_the_kernels_of_one_operation_are_one_run():
+    log = EventLog()
+    log.lane("Python")
+    log.lane("gpu:0 stream 7", kind="device")
+    for i in range(4):
+        log.add(100 * i, 10, lane="Python", name=f"step {i}", category="dispatch", flow=i)
+        for k, name in enumerate(("matmul", "add", "copy")):
+            start_ns = 20 + 100 * i + 30 * k
+            log.add(start_ns, 25, lane="gpu:0 stream 7", name=name, category="run", flow=i)
+    found = fit(Timeline.from_log(log))
+    assert list(found.t2) == ["step"]
+    # From the end of the dispatch, 10, to the end of the last kernel, 105.
+    assert found.t2["step"].values == pytest.approx([95e-9] * 4)
+    assert len(found.errors_s) == 4
+
+
 def test_what_the_model_cannot_explain_is_in_the_residual():
     machine = Machine(1, dispatch_s=1 * US)
     costs = iter([10, 10, 10, 10, 200, 10])
