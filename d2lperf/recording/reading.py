@@ -34,7 +34,7 @@ _COMPILERS = ("compiler", "code generator")
 _UNDRAWN = "ThreadpoolListener::"
 _UNKNOWN = (
     "{} without an arrow: the profile does not say which of the dispatches of that name led to "
-    "which device. Functions of different names can be told apart."
+    "which run, as with several devices or threads. Functions of different names can be told apart."
 )
 
 
@@ -152,10 +152,11 @@ def _draw_devices(
 def _credit_waits(bars: Iterable[Bar]) -> None:
     """Give a wait the flow of what it waited for, if only one can have ended it.
 
-    That is inference: what ended last before the wait did, unless something else ended about as late.
+    That is inference: what ended last before the wait did, unless something else ended about as late. Work whose
+    dispatch is not known counts: it can have ended a wait as well.
     """
     bars = [*bars]
-    work = sorted((b for b in bars if b.category in ("run", "copy", "collective") and b.flow >= 0
+    work = sorted((b for b in bars if b.category in ("run", "copy", "collective")
                    and not b.lane.startswith("Python")), key=lambda b: b.end)  # fmt: skip
     ends = [bar.end for bar in work]
     fetches = {*FETCHES.values()}
