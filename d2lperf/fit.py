@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -34,6 +37,7 @@ class Fit:
         depth: operations that were in flight whenever the host had to wait for a place; `None` if it never did.
         most_in_flight: the most operations that were dispatched and not finished.
         measured: the timeline.
+        left_out: dispatches of which no run on a device is known; the prediction does without them.
         predicted: the same program on the virtual machine with these durations.
         errors_s: predicted minus measured end of every run, in seconds, both counted from the first dispatch.
     """
@@ -46,6 +50,7 @@ class Fit:
     measured: Timeline
     predicted: Timeline
     errors_s: tuple[float, ...]
+    left_out: int = 0
 
     @property
     def t1_s(self) -> float:
@@ -107,6 +112,12 @@ class Fit:
         rows.append(("residual", f"{self.residual:.1%}", "", ""))
         rows.append(("predicted / measured time", f"{self.makespan_ratio:.3f}", "", ""))
         caption = "Durations that explain the timeline, with the middle half of their values"
+        if self.left_out:
+            known, verb = len(self.errors_s), "is" if self.left_out == 1 else "are"
+            caption += (
+                f". Of {known + self.left_out} dispatches {self.left_out} {verb} left out: "
+                "no run on a device is known to be theirs"
+            )
         return table(("", "median", "from", "to"), rows, caption=caption)
 
     def __repr__(self) -> str:
@@ -135,7 +146,7 @@ def fit(timeline: Timeline) -> Fit:
         The durations, the prediction and the residual.
 
     Raises:
-        ValueError: the timeline has no dispatch whose run is known.
+        ValueError: the timeline has no dispatch whose run is known, or one that ran on several devices.
     """
     program = _Program(timeline)
     t1, t2, t3 = program.dispatch_s(), program.run_s(), program.notice_s()
@@ -158,6 +169,7 @@ def fit(timeline: Timeline) -> Fit:
         measured=timeline,
         predicted=machine.timeline(title="predicted"),
         errors_s=tuple(errors[i] for i in order),
+        left_out=program.left_out,
     )
 
 
@@ -173,10 +185,14 @@ class _Program:
     """What a host did, read off its lane."""
 
     def __init__(self, timeline: Timeline) -> None:
-        devices = {lane.name for lane in timeline.lanes if lane.kind == "device"}
+        devices = {
+            lane.name: lane.group or lane.name for lane in timeline.lanes if lane.kind == "device"
+        }
         events = list(timeline)
         names = {e.flow: e.name for e in events if e.category == "dispatch" and e.flow >= 0}
         kernels = [e for e in events if e.category == "run" and e.lane in devices]
+        self.ended = sorted(kernels, key=lambda e: e.end_ns)
+        _refuse_several({(e.flow, devices[e.lane]) for e in kernels if e.flow in names}, names)
         self.runs = _whole([e for e in kernels if e.flow in names], names)
         dispatches = [e for e in events if e.category == "dispatch" and e.flow in self.runs]
         if not dispatches:
@@ -186,6 +202,8 @@ class _Program:
             )
         host = dispatches[0].lane
         self.dispatches = {e.flow: e for e in dispatches if e.lane == host}
+        given = [e for e in events if e.category == "dispatch" and e.lane == host]
+        self.left_out = len(given) - len(self.dispatches)
         self.runs = {flow: run for flow, run in self.runs.items() if flow in self.dispatches}
         self.begin_ns = dispatches[0].start_ns
         ended = {e.flow: e.end_ns for e in events if e.category in ("run", "copy")}
@@ -269,8 +287,9 @@ class _Program:
     def _awaited(self, wait: Event) -> Event | None:
         if wait.flow in self.runs:
             return self.runs[wait.flow]
-        ended = [run for run in self.runs.values() if run.end_ns <= wait.end_ns]
-        return max(ended, key=lambda run: run.end_ns, default=None)
+        place = bisect_right(self.ended, wait.end_ns, key=lambda run: run.end_ns)
+        # If what ended last is of no known dispatch, nobody knows either for what the host waited.
+        return self.runs.get(self.ended[place - 1].flow) if place else None
 
     def _in_flight(self, time_ns: int, notice_ns: int, lane: str) -> int:
         return sum(
@@ -336,19 +355,37 @@ class _Program:
         return machine, numbers
 
 
+def _refuse_several(places: set[tuple[int, str]], names: dict[int, str]) -> None:
+    """Refuse operations that ran on several devices, which the virtual machine has not."""
+    flow, count = Counter(flow for flow, _ in places).most_common(1)[0] if places else (-1, 0)
+    if count > 1:
+        where = ", ".join(sorted(device for other, device in places if other == flow))
+        raise ValueError(
+            f"one dispatch of {names[flow]} ran on {count} devices ({where}): fit a program whose operations have all "
+            "of their arguments on one device"
+        )
+
+
+def _kinds(names: Iterable[str]) -> dict[str, str]:
+    """Return the names without the number of the step, where names differ in nothing else."""
+    bare = {name: re.sub(r" \d+$", "", name) for name in names}
+    several = Counter(bare.values())
+    return {name: kind if several[kind] > 1 else name for name, kind in bare.items()}
+
+
 def _whole(kernels: list[Event], names: dict[int, str]) -> dict[int, Event]:
     """Return one run for each operation: on a GPU it may consist of several kernels.
 
     It bears the operation's name without a number at its end, so that all steps of a loop are one kind.
     """
+    kinds = _kinds(names.values())
     parts: dict[int, list[Event]] = {}
     for kernel in kernels:
         parts.setdefault(kernel.flow, []).append(kernel)
     runs = {}
     for flow, own in parts.items():
         first, end_ns = own[0], max(kernel.end_ns for kernel in own)
-        name = re.sub(r" \d+$", "", names[flow])
-        runs[flow] = first._replace(duration_ns=end_ns - first.start_ns, name=name)
+        runs[flow] = first._replace(duration_ns=end_ns - first.start_ns, name=kinds[names[flow]])
     return runs
 
 

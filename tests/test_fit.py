@@ -117,6 +117,37 @@ def test_a_fit_says_its_numbers_and_shows_both_timelines():
     assert "never full" in str(unsaturated)
 
 
+def test_an_operation_keeps_a_number_that_belongs_to_its_name():
+    assert list(fit(pipeline(5, 10 * US, 40 * US).timeline()).t2) == ["y = x + 1"]
+
+
+def two_devices(*runs: tuple[int, int, str, int]) -> Timeline:
+    """Two dispatches, runs (start, end, device, flow), and a wait for nobody knows what."""
+    log = EventLog()
+    log.lane("Python")
+    for flow in (0, 1):
+        log.add(10 * flow, 10, lane="Python", name="f", category="dispatch", flow=flow)
+    for start, end, lane, flow in runs:
+        log.lane(lane, kind="device")
+        log.add(start, end - start, lane=lane, name="f", category="run", flow=flow)
+    log.add(20, 180, lane="Python", name="block_until_ready", category="wait")
+    return Timeline.from_log(log)
+
+
+def test_a_wait_that_an_unknown_run_may_have_ended_says_nothing_about_t3():
+    known = fit(two_devices((10, 90, "cpu:0", 0), (20, 195, "cpu:1", 1)))
+    assert (known.t3_s, known.left_out) == (pytest.approx(5e-9), 0)
+    assert "left out" not in str(known)
+    found = fit(two_devices((10, 90, "cpu:0", 0), (20, 195, "cpu:1", -1)))
+    assert (found.t3, found.left_out) == (None, 1)
+    assert "Of 2 dispatches 1 is left out: no run on a device is known to be theirs" in str(found)
+
+
+def test_a_dispatch_that_ran_on_several_devices_is_refused():
+    with pytest.raises(ValueError, match=r"one dispatch of f ran on 2 devices \(cpu:0, cpu:1\)"):
+        fit(two_devices((10, 90, "cpu:0", 0), (20, 195, "cpu:1", 0)))
+
+
 def test_a_timeline_without_asynchronous_work_is_refused():
     log = EventLog()
     log.lane("Python")
