@@ -148,6 +148,10 @@ def fit(timeline: Timeline) -> Fit:
     Raises:
         ValueError: the timeline has no dispatch whose run is known, or one that ran on several devices.
     """
+    if not isinstance(timeline, Timeline):
+        raise TypeError(
+            f"expected a timeline, got {type(timeline).__name__}: give a recording or machine.timeline()"
+        )
     program = _Program(timeline)
     t1, t2, t3 = program.dispatch_s(), program.run_s(), program.notice_s()
     depth = program.depth(t3.median if t3 else 0.0)

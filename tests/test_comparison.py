@@ -114,3 +114,8 @@ def test_timelines_without_a_lane_in_common_stand_one_below_the_other():
     both = simulated(1).against(Timeline.from_log(log))
     assert both.overlay == ()
     assert both.lane_names == ("before · host", "before · device:0", "after · nic")
+
+
+def test_a_machine_in_place_of_its_timeline_is_refused_with_the_way_out():
+    with pytest.raises(TypeError, match=r"got Machine: .* machine\.timeline\(\)"):
+        simulated().against(pipeline(2, 1e-6, 1e-6))

@@ -154,3 +154,8 @@ def test_a_timeline_without_asynchronous_work_is_refused():
     log.add(0, 10, lane="Python", name="f", category="dispatch", flow=0)
     with pytest.raises(ValueError, match="no dispatch in this timeline has a run"):
         fit(Timeline.from_log(log))
+
+
+def test_a_machine_in_place_of_its_timeline_is_refused_with_the_way_out():
+    with pytest.raises(TypeError, match=r"got Machine: .* machine\.timeline\(\)"):
+        fit(pipeline(2, 1 * US, 1 * US))

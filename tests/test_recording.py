@@ -321,3 +321,11 @@ def test_without_waiting_the_block_ends_the_recording(first):
     with record(wait=False) as trace:
         wait(work(first))
     assert program(trace) == [("dispatch", "work"), ("wait", "wait")]
+
+
+def test_the_number_of_a_step_is_any_whole_number_and_nothing_else(first):
+    with record() as trace, step("train", np.int64(3)):
+        wait(tiny(first))
+    assert trace.select(category="host")[0].step == 3
+    with pytest.raises(TypeError):
+        step("train", 1.5)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import operator
 import tempfile
 import threading
 from collections.abc import Callable, Iterator
@@ -212,11 +213,13 @@ def step(name: str, number: int | None = None) -> AbstractContextManager[Any]:
     Raises:
         ValueError: no name, one with `#` in it (the profiler's sign for what follows a name), or a number that does not
             fit into 31 bits.
+        TypeError: a number that is not whole.
     """
     if not name or "#" in name:
         raise ValueError(f"expected the name of a step, without '#', got {name!r}")
     if number is None:
         return _annotation(name, d2lperf_step=1)
+    number = operator.index(number)
     if not 0 <= number < 2**31:
         raise ValueError(f"expected a number from 0 to 2³¹ - 1 for step {name!r}, got {number}")
     return _annotation(name, step_num=number)

@@ -72,7 +72,13 @@ class Comparison(Timeline):
         Raises:
             ValueError: one name for both, an unknown arrangement, or an event to align at that one of
                 them does not have.
+            TypeError: the other one is no timeline.
         """
+        if not isinstance(second, Timeline):
+            raise TypeError(
+                f"expected a timeline to compare with, got {type(second).__name__}: a virtual machine's is "
+                "machine.timeline()"
+            )
         if names[0] == names[1]:
             raise ValueError(f"both timelines are called {names[0]!r}: give two names")
         pairs = _pairs(first.lanes, second.lanes)
