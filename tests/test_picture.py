@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 import re
 import xml.etree.ElementTree as ET
 
@@ -16,6 +17,7 @@ from d2lperf.timeline import Timeline
 from d2lperf.timeline.comparison import Comparison
 from d2lperf.timeline.furniture import RIGHT, WIDTH, Arrow, Text
 from d2lperf.timeline.layout import layout
+from d2lperf.timeline.packing import pack
 from d2lperf.timeline.rows import Bar
 from d2lperf.virtual import pipeline
 
@@ -247,6 +249,40 @@ def test_marks_are_flags_with_their_text():
         assert (flag.anchor == "end") == (flag.text == "there")
 
 
+def test_an_arrow_to_a_run_that_begins_during_its_dispatch_does_not_lead_backward():
+    one = timeline((0, 100, "host", "f", "dispatch", 0), (20, 60, "gpu", "f", "run", 0))
+    (arrow,) = layout(one).only(Arrow)
+    assert arrow.x1 == arrow.x2
+
+
+def test_a_mark_after_the_last_event_is_on_the_axis_unless_the_axis_is_given():
+    options = {"marks": [Mark(-5, "early"), Mark(200, "late")]}
+    one = timeline((0, 100, "host", "f", "run"), **options)
+    assert one.axis_end_ns == 200
+    assert texts(one.svg(), "flag") == ["late"]
+    short = one.replace(end_ns=150)
+    assert texts(short.svg(), "flag") == []
+    assert "Marks before or after the axis, and so not drawn: 2." in notes(short.svg())
+
+
+def test_halves_of_letters_do_not_keep_a_timeline_from_being_written(tmp_path):
+    half = "half \ud83d \x00"
+    one = timeline(
+        (0, 100, half, half, "run"),
+        title=half,
+        caption=half,
+        notes=[half],
+        marks=[Mark(5, half)],
+        strips=[Strip(half, (0,), (1,))],
+    )
+    assert one.names == ("half \N{REPLACEMENT CHARACTER} \x00",)
+    one.to_html(tmp_path / "page.html")
+    one.png(tmp_path / "picture.png")
+    ET.fromstring(one.svg(tmp_path / "picture.svg").encode())
+    one.to_perfetto(tmp_path / "trace.json")
+    json.dumps(pack(one)["meta"], ensure_ascii=False).encode()
+
+
 def test_marks_without_room_for_their_text_are_counted():
     crowd = [Mark(i, f"mark number {i}") for i in range(50)]
     svg = timeline((0, 5000, "host", "x", "host"), marks=crowd).svg()
@@ -338,7 +374,7 @@ def test_nothing_is_drawn_as_nothing(empty):
 def test_odd_characters_in_names_do_not_break_the_document():
     name = "a\x00<b>&\"\n\ud800 'ü' 漢"
     svg = timeline((0, 9, name, name, "run"), title=name, marks=[Mark(1, name)]).svg()
-    assert texts(svg, "title") == ["a <b>&\" 'ü' 漢"]
+    assert texts(svg, "title") == ["a <b>&\" � 'ü' 漢"]
     svg.encode()
 
 

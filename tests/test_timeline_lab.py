@@ -97,6 +97,35 @@ def test_keys_belong_to_the_timeline_while_it_has_the_focus(trial: Notebook):
     assert root.evaluate("root => root.contains(document.activeElement)")
 
 
+PARTS = (
+    *(".stage", ".tools button", ".search input", ".legend button"),
+    *(".gutter button", ".events", ".events tbody button"),
+)
+
+
+def test_keys_on_any_part_stay_there_but_saving_is_jupyterlabs(trial: Notebook):
+    root = live(trial, "widget")
+    root.locator("button[data-action=table]").click()
+    root.locator(".events tbody tr").first.wait_for()
+    before = trial.cells()
+    for part in PARTS:
+        root.locator(part).first.evaluate("part => part.focus()")
+        for key in ("a", "d", "d", "b", "x", "Shift+Enter"):
+            trial.page.keyboard.press(key)
+            assert root.evaluate("root => root.contains(document.activeElement)"), (part, key)
+    assert trial.cells() == before
+    trial.page.evaluate(
+        """() => {
+            const { context } = window.jupyterapp.shell.currentWidget;
+            context.saveState.connect((_, state) => { window.saved += state === 'completed'; });
+        }"""
+    )
+    for part in PARTS:
+        root.locator(part).first.evaluate("part => { part.focus(); window.saved = 0; }")
+        trial.page.keyboard.press("ControlOrMeta+s")
+        trial.page.wait_for_function("() => window.saved > 0", timeout=10_000)
+
+
 def test_what_is_selected_comes_back_to_python_as_events(trial: Notebook):
     root = live(trial, "widget")
     enter(root)

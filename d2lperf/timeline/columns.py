@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -57,10 +58,14 @@ class Columns:
         needs: Iterable[tuple[int, int]] = (),
         span_ns: tuple[int, int] | None = None,
     ) -> None:
-        self.lanes = tuple(lane if isinstance(lane, Lane) else Lane(lane) for lane in lanes)
-        self.names = tuple(names)
-        self.marks = tuple(sorted(marks, key=lambda mark: mark.time_ns))
-        self.strips = tuple(strips)
+        given = (lane if isinstance(lane, Lane) else Lane(lane) for lane in lanes)
+        self.lanes = tuple(
+            replace(lane, name=encodable(lane.name), group=encodable(lane.group)) for lane in given
+        )
+        self.names = tuple(map(encodable, names))
+        noted = (Mark(mark.time_ns, encodable(mark.text)) for mark in marks)
+        self.marks = tuple(sorted(noted, key=lambda mark: mark.time_ns))
+        self.strips = tuple(replace(strip, name=encodable(strip.name)) for strip in strips)
         self.needs = np.array([*needs], np.int64).reshape(-1, 2)
         self.span_ns = _span(span_ns)
         _refuse_twice([lane.name for lane in self.lanes])
@@ -186,6 +191,13 @@ class Columns:
     def select(self, **criteria: Any) -> list[Event]:
         """Return the events that match; takes what `matches` takes."""
         return [self.event(int(number)) for number in self.matches(**criteria)]
+
+
+def encodable(text: str) -> str:
+    """Return text that every file and every notebook can hold: halves of surrogate pairs become �."""
+    if text.isascii():
+        return text
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _category(category: str) -> int:

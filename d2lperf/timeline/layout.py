@@ -83,14 +83,17 @@ def layout(timeline: Timeline, *, with_arrows: bool = True) -> Layout:
     axis = axis_of(timeline, left, WIDTH - RIGHT, timeline.axis_end_ns)
     joined = pairs(timeline, axis, [*choice.rows]) if with_arrows else []
     head = heading(cleaned(timeline.title), _legend(timeline, [*choice.rows, *over]))
-    top = head.bottom + flags(timeline.marks, axis, 0, 0).height
+    marks = [mark for mark in timeline.marks if axis.begin_ns <= mark.time_ns <= axis.end_ns]
+    top = head.bottom + flags(marks, axis, 0, 0).height
     lanes = stack(timeline, choice.rows, top, spread=SPREAD if joined else 0)
     bottom = lanes.bottom + STRIP * len(timeline.strips)
-    flown = flags(timeline.marks, axis, head.bottom - 4, bottom)
+    flown = flags(marks, axis, head.bottom - 4, bottom)
     bars = fill(timeline, axis, lanes, over)
     notes = [*timeline.notes, *bars.notes, *choice.notes]
     if flown.silent:
         notes.append(f"{flown.silent} marks are too close to others for their text.")
+    if outside := len(timeline.marks) - len(marks):
+        notes.append(f"Marks before or after the axis, and so not drawn: {outside}.")
     written = [*_notes(notes, bottom + 20)]
     shapes = (
         *head.shapes,

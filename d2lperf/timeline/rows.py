@@ -234,7 +234,7 @@ def pairs(timeline: Columns, axis: Axis, shown: list[int]) -> list[Pair]:
 
 
 def arrows(timeline: Columns, axis: Axis, lanes: Stack, chosen: list[Pair]) -> Iterator[Arrow]:
-    """Draw arrows from the end of each dispatch to the start of what it started."""
+    """Draw arrows from the end of each dispatch, no later than what it started begins, to that beginning."""
     by_lane = {place.lane: place for place in lanes.places}
     for pair in chosen:
         source, target = (by_lane[int(timeline.lane[i])] for i in pair)
@@ -246,6 +246,6 @@ def arrows(timeline: Columns, axis: Axis, lanes: Stack, chosen: list[Pair]) -> I
         start, end = (axis.x(int(timeline.start_ns[i])) for i in pair)
         # A little inside of the bars, so that it is plain whose ends they are.
         lengths = [int(timeline.duration_ns[i]) * axis.scale for i in pair]
-        x1 = start + lengths[0] - min(2.0, lengths[0] / 2)
         x2 = end + min(3.0, lengths[1] / 2)
+        x1 = min(start + lengths[0] - min(2.0, lengths[0] / 2), x2)
         yield Arrow(x1, y1 + (source.bar if down else 0), x2, y2 + (0 if down else target.bar))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from d2lperf.events import EventLog, Lane, Mark, Strip
-from d2lperf.timeline.columns import Columns
+from d2lperf.timeline.columns import Columns, encodable
 
 if TYPE_CHECKING:
     from d2lperf.tables import Table
@@ -35,7 +35,8 @@ class Timeline(Columns):
         marks: notes at moments.
         strips: quantities over time.
         needs: pairs of flow numbers: the second operation needs the result of the first.
-        end_ns: right end of the time axis, to draw several timelines on one scale; by default where the timeline ends.
+        end_ns: right end of the time axis, to draw several timelines on one scale; by default where the timeline ends,
+            or its last mark.
         notes: sentences about what was left out or could not be known, shown below the picture.
         span_ns: start and end of the time that was watched, in nanoseconds, such as that of a recorded block; by
             default from the first event to the last.
@@ -68,10 +69,10 @@ class Timeline(Columns):
             needs=needs,
             span_ns=span_ns,
         )
-        self.title = title
-        self.caption = caption
-        self.notes = tuple(notes)
-        self.axis_end_ns = max(self.last_ns if end_ns is None else int(end_ns), 1)
+        self.title, self.caption = encodable(title), encodable(caption)
+        self.notes = tuple(map(encodable, notes))
+        last_ns = max([self.last_ns, *(mark.time_ns for mark in self.marks)])
+        self.axis_end_ns = max(last_ns if end_ns is None else int(end_ns), 1)
 
     @classmethod
     def from_log(cls, log: EventLog, **options: Any) -> Timeline:
