@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 MANY = 60
 """More bars than this nobody wants to place."""
+CLOSE = 0.01
+"""A bar that is off by a smaller part of the total is where it belongs: hands are not finer."""
 
 
 @dataclass(frozen=True)
@@ -42,10 +44,15 @@ class Placement:
         return float(np.mean(np.abs(self.errors_s)))
 
     def __str__(self) -> str:
-        share = self.mean_error_s / self.true_end_s if self.true_end_s else 0.0
-        if share < 0.01:
-            return f"All {len(self.errors_s)} bars are where they belong."
-        worst = int(np.argmax(np.abs(self.errors_s)))
+        worst, count = int(np.argmax(np.abs(self.errors_s))), len(self.errors_s)
+        total_s = self.true_end_s or 1.0
+        if abs(self.errors_s[worst]) < CLOSE * total_s:
+            return (
+                "The bar is where it belongs."
+                if count == 1
+                else f"All {count} bars are where they belong."
+            )
+        share = self.mean_error_s / total_s
         side = "late" if self.errors_s[worst] > 0 else "early"
         return (
             f"Your bars are {format_seconds(self.mean_error_s)} off on average, {share:.0%} of the total; "
@@ -167,9 +174,21 @@ class SchedulePrediction(_Prediction):
             free_ns[event.lane] += event.duration_ns
         return starts
 
-    def _compare(self) -> Placement:
+    def _in_order(self) -> list[int]:
+        """Return where the bars are; of bars that look alike the first is the earliest, whichever was dragged there."""
+        alike: dict[tuple, list[int]] = {}
+        for i, event in enumerate(self.events):
+            look = (event.lane, event.name, event.category, event.duration_ns)
+            alike.setdefault(look, []).append(i)
         placed = [round(start) for start in self.widget.placed]
-        pairs = list(zip(placed, self.events, strict=True))
+        order = list(placed)
+        for same in alike.values():
+            for i, start in zip(same, sorted(placed[i] for i in same), strict=True):
+                order[i] = start
+        return order
+
+    def _compare(self) -> Placement:
+        pairs = list(zip(self._in_order(), self.events, strict=True))
         return Placement(
             tuple((start - event.start_ns) / 1e9 for start, event in pairs),
             max(start + event.duration_ns for start, event in pairs) / 1e9,

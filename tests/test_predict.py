@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from d2lperf.predict import predict_barriers, predict_schedule
+from d2lperf.predict import Placement, predict_barriers, predict_schedule
 from d2lperf.timeline import Timeline
 from d2lperf.virtual import Machine, pipeline
 
@@ -54,6 +54,20 @@ def test_a_right_schedule_is_told_so():
     prediction = predict_schedule(schedule())
     prediction.widget.placed = [10_000, 50_000, 90_000]
     assert str(prediction.reveal()) == "All 3 bars are where they belong."
+
+
+def test_bars_that_look_alike_may_be_placed_in_any_order():
+    prediction = predict_schedule(schedule())
+    prediction.widget.placed = [90_000, 10_000, 50_000]
+    assert str(prediction.reveal()) == "All 3 bars are where they belong."
+
+
+def test_one_bar_far_off_among_many_is_not_overlooked():
+    said = str(Placement(errors_s=(*[0.0] * 59, 0.3), end_s=1.3, true_end_s=1.0))
+    assert "bar 60 is 300 ms too late" in said
+    assert (
+        str(Placement(errors_s=(0.0,), end_s=1.0, true_end_s=1.0)) == "The bar is where it belongs."
+    )
 
 
 def test_revealing_shows_the_truth_and_locks_the_bars():
