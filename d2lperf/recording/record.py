@@ -59,7 +59,8 @@ def record(
     """Record what Python, the runtime and the devices do in a `with` block.
 
     Before the block, work that is still going on is waited for, so that the devices begin idle. Time zero is the
-    beginning of the block. In the recording
+    beginning of the block, and all of the block counts, also where nothing is recorded. Each dispatch and each
+    conversion to NumPy takes somewhat longer while it goes on: measure speed without it. In the recording
 
     - a dispatch bears the name of the function, and an arrow leads to its run, where the profile tells which it is;
     - `trace f`, `lower f` and `compile f` are what a first call does more (tracing is what precedes lowering);
