@@ -33,7 +33,7 @@ class Fit:
     Attributes:
         t1: host time for each dispatch, in seconds.
         t2: device time of each run, by the operation's name, in seconds.
-        t3: from the end of an operation until a waiting host goes on, in seconds; `None` if nothing waited.
+        t3: from the end of an operation until a waiting host goes on, in seconds; `None` if no wait for a known run is seen.
         depth: operations that were in flight whenever the host had to wait for a place; `None` if it never did.
         most_in_flight: the most operations that were dispatched and not finished.
         measured: the timeline.
@@ -70,7 +70,7 @@ class Fit:
 
     @property
     def t3_s(self) -> float:
-        """Typical time until the host knows, in seconds; 0 if nothing waited."""
+        """Typical time until the host knows, in seconds; 0 if no such wait is seen."""
         return self.t3.median if self.t3 else 0.0
 
     @property
@@ -106,7 +106,7 @@ class Fit:
         if self.t3:
             rows.append(_row("t₃, until the host knows", self.t3))
         else:
-            rows.append(("t₃, until the host knows", "nothing waited", "", ""))
+            rows.append(("t₃, until the host knows", "no wait for a known run", "", ""))
         never = f"never full, {self.most_in_flight} in flight at most"
         rows.append(("depth of the queue", str(self.depth or never), "", ""))
         rows.append(("residual", f"{self.residual:.1%}", "", ""))
