@@ -33,7 +33,7 @@ class Fit:
     Attributes:
         t1: host time for each dispatch, in seconds.
         t2: device time of each run, by the operation's name, in seconds.
-        t3: from the end of an operation until a waiting host goes on, in seconds; `None` if no wait for a known run is seen.
+        t3: from the end of an operation until a waiting host goes on, in seconds; `None` if it is not seen.
         depth: operations that were in flight whenever the host had to wait for a place; `None` if it never did.
         most_in_flight: the most operations that were dispatched and not finished.
         measured: the timeline.

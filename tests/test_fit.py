@@ -140,6 +140,7 @@ def test_a_wait_that_an_unknown_run_may_have_ended_says_nothing_about_t3():
     assert "left out" not in str(known)
     found = fit(two_devices((10, 90, "cpu:0", 0), (20, 195, "cpu:1", -1)))
     assert (found.t3, found.left_out) == (None, 1)
+    assert "no wait for a known run" in str(found)
     assert "Of 2 dispatches 1 is left out: no run on a device is known to be theirs" in str(found)
 
 
