@@ -39,6 +39,10 @@ _HOME = {
     "record": "recording",
     "step": "recording",
     "open_timeline": "recording",
+    "fit": "fitting",
+    "explore": "exploring",
+    "predict_barriers": "predicting",
+    "predict_schedule": "predicting",
 }
 _MODULES = ("timeline", "virtual")
 

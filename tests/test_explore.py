@@ -7,7 +7,7 @@ import re
 import ipywidgets
 import pytest
 
-from d2lperf.explore import explore
+from d2lperf.exploring import explore
 from d2lperf.virtual import pipeline
 
 

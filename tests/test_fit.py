@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from d2lperf.events import EventLog
-from d2lperf.fit import Fit, fit
+from d2lperf.fitting import Fit, fit
 from d2lperf.timeline import Timeline
 from d2lperf.virtual import Device, Machine, pipeline
 

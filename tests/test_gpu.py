@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from d2lperf import gpus, record, wait
-from d2lperf.fit import fit
+from d2lperf import fit, gpus, record, wait
 
 pytestmark = pytest.mark.gpu
 

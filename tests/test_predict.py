@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from d2lperf.predict import Placement, predict_barriers, predict_schedule
+from d2lperf.predicting import Placement, predict_barriers, predict_schedule
 from d2lperf.timeline import Timeline
 from d2lperf.virtual import Machine, pipeline
 

@@ -22,9 +22,7 @@ pytestmark = [
 
 CELLS = {
     "setup": """
-from d2lperf import virtual
-from d2lperf.explore import explore
-from d2lperf.predict import predict_barriers, predict_schedule
+from d2lperf import explore, predict_barriers, predict_schedule, virtual
 
 def simulate(n, t1_us):
     return virtual.pipeline(n, t1_us * 1e-6, 40e-6, 20e-6).timeline(title=f"{n} steps")
@@ -124,6 +122,17 @@ def test_keys_on_any_part_stay_there_but_saving_is_jupyterlabs(trial: Notebook):
         root.locator(part).first.evaluate("part => { part.focus(); window.saved = 0; }")
         trial.page.keyboard.press("ControlOrMeta+s")
         trial.page.wait_for_function("() => window.saved > 0", timeout=10_000)
+
+
+def test_keys_of_the_help_stand_in_one_line_whatever_jupyterlab_does_to_lists(trial: Notebook):
+    root = live(trial, "widget")
+    root.locator("button[data-action=help]").click()
+    lines = root.evaluate(
+        """root => [...root.querySelectorAll('.help dt')].filter(dt => !dt.hidden).map(
+            dt => dt.getBoundingClientRect().height / parseFloat(getComputedStyle(dt).lineHeight))"""
+    )
+    assert len(lines) > 15 and max(lines) < 1.5
+    trial.screenshot("timeline-help")
 
 
 def test_what_is_selected_comes_back_to_python_as_events(trial: Notebook):

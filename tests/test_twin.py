@@ -16,9 +16,7 @@ from nbconvert import HTMLExporter
 from d2lperf.bench.browser import chromium_path
 
 SETUP = """
-from d2lperf import virtual
-from d2lperf.explore import explore
-from d2lperf.predict import predict_schedule
+from d2lperf import explore, predict_schedule, virtual
 
 def simulate(n):
     return virtual.pipeline(n, 1e-5, 4e-5).timeline(title=f"{n} steps")

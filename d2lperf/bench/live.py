@@ -14,8 +14,7 @@ from d2lperf.bench.server import TOKEN, lab_server
 from d2lperf.stats import Samples
 
 SOURCE = """
-from d2lperf import virtual
-from d2lperf.explore import explore
+from d2lperf import explore, virtual
 
 def simulate(n, t1_us):
     return virtual.pipeline(n, t1_us * 1e-6, 40e-6, 20e-6).timeline(end_s=0.01)

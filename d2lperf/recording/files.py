@@ -31,7 +31,7 @@ def open_timeline(
         FileNotFoundError: there is no such file, or no profile in the folder.
         ValueError: not a profile, a truncated or an empty one, or a folder with the profiles of several hosts.
     """
-    path = Path(path)
+    path = Path(path).expanduser()
     if path.is_dir():
         path = find_profile(path)
     if not path.exists():

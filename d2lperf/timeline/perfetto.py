@@ -33,9 +33,12 @@ def write(timeline: Timeline, path: str | Path) -> Path:
         The path.
 
     Raises:
+        ValueError: a name that ends in neither `.json` nor `.json.gz`, by which it is known again.
         FileNotFoundError: the folder does not exist.
     """
-    path = Path(path)
+    path = Path(path).expanduser()
+    if not path.name.endswith((".json", ".json.gz")):
+        raise ValueError(f"expected a name that ends in .json or .json.gz, got {path.name!r}")
     if not path.parent.is_dir():
         raise FileNotFoundError(
             f"there is no folder {path.parent} to write {path.name} into: make it first"
