@@ -77,16 +77,20 @@ class Barriers:
 
     def __str__(self) -> str:
         total = len(self.found) + len(self.missed)
-        parts = [f"You found {len(self.found)} of {total} waits"]
+        parts = [f"You found {len(self.found)} of {total} wait{'' if total == 1 else 's'}"]
         if self.missed:
             parts.append(f"missed {len(self.missed)}")
         if self.mistaken:
-            parts.append(f"named {len(self.mistaken)} that do not wait")
+            does = "does" if len(self.mistaken) == 1 else "do"
+            parts.append(f"named {len(self.mistaken)} that {does} not wait")
         return ", ".join(parts) + "."
 
 
 class _Prediction:
     """A question with a button: what both kinds of prediction share."""
+
+    legend = ""
+    """What to say beside the verdict."""
 
     def __init__(self, truth: Timeline, question: str) -> None:
         import ipywidgets
@@ -109,7 +113,8 @@ class _Prediction:
             self.revealed = True
             self.button.disabled = True
             self._show()
-            self.verdict.value = f'<p role="status"><b>{html.escape(str(result))}</b></p>'
+            words = html.escape(str(result))
+            self.verdict.value = f'<p role="status"><b>{words}</b> {self.legend}</p>'
         return result
 
     def _compare(self) -> Any:
@@ -142,6 +147,8 @@ class SchedulePrediction(_Prediction):
         events: the true events, in the order of the bars.
     """
 
+    legend = "Dashed outlines are where you put the bars."
+
     def __init__(self, truth: Timeline, lanes: Sequence[str], question: str) -> None:
         super().__init__(truth, question)
         wanted = [truth.matches(lane=lane) for lane in lanes]
@@ -166,13 +173,14 @@ class SchedulePrediction(_Prediction):
         self.widget.placed = self._heap()
 
     def _heap(self) -> list[int]:
-        """Return where the bars lie at first: one after another from the left, in each lane."""
-        free_ns = dict.fromkeys((event.lane for event in self.events), self.truth.first_ns)
-        starts = []
-        for event in self.events:
-            starts.append(free_ns[event.lane])
-            free_ns[event.lane] += event.duration_ns
-        return starts
+        """Return where the bars lie at first: in a heap at the right end, where none of them belongs by chance."""
+        end_ns, first_ns = self.truth.axis_end_ns, self.truth.first_ns
+        count = len(self.events)
+        step_ns = (end_ns - first_ns) / 4 / max(count, 8)
+        return [
+            max(first_ns, round(end_ns - event.duration_ns - (count - 1 - i) * step_ns))
+            for i, event in enumerate(self.events)
+        ]
 
     def _in_order(self) -> list[int]:
         """Return where the bars are; of bars that look alike the first is the earliest, whichever was dragged there."""
@@ -248,7 +256,6 @@ class BarrierPrediction(_Prediction):
         for i, toggle in enumerate(self.toggles):
             right = toggle.value == (i in self._waits)
             toggle.description = f"{'✓' if right else '✗'} {self.statements[i]}"
-            toggle.button_style = "success" if right else "danger"
             toggle.disabled = True
         self._picture.children = [self.truth.widget()]
 

@@ -31,16 +31,30 @@ def measured(start_ns: int = 500) -> Timeline:
     return Timeline.from_log(log, marks=[Mark(start_ns, "go")])
 
 
-def test_lanes_of_one_name_stand_below_each_other():
+def test_lanes_of_one_program_stand_together_and_are_paired_with_those_of_the_other():
     both = simulated().against(simulated(barrier_every=1))
     assert both.lane_names == (
-        *("before · host", "after · host"),
-        *("before · device:0", "after · device:0"),
+        *("before · host", "before · device:0"),
+        *("after · host", "after · device:0"),
     )
+    assert [lane.group for lane in both.lanes] == ["before", "before", "after", "after"]
     assert both.overlay == (
         ("before · host", "after · host"),
         ("before · device:0", "after · device:0"),
     )
+
+
+def test_each_program_is_summed_up_over_its_own_time():
+    short, long = simulated(2), simulated(20)
+    both = short.against(long)
+    assert both.summary() == f"before: {short.summary()} after: {long.summary()}"
+    assert both.replace(title="x").picture().alt == f"x. {both.summary()}"
+
+
+def test_a_mark_at_the_end_of_a_program_is_left_out():
+    first = measured()
+    ended = first.replace(marks=[Mark(first.last_ns, "end"), Mark(first.first_ns, "go")])
+    assert [mark.text for mark in ended.against(first.replace(marks=[])).marks] == ["before · go"]
 
 
 def test_nothing_is_lost_and_no_arrow_leads_from_one_to_the_other():

@@ -46,9 +46,9 @@ def export(executed: nbformat.NotebookNode) -> str:
 
 def test_an_exported_notebook_holds_every_timeline_as_a_picture(export: str):
     titles = re.findall(r'alt="([^"]*?)\. ', export)
-    assert [t for t in titles if "step" in t or "takes" in t] == [
+    assert [t for t in titles if "step" in t or "before" in t] == [
         *("5 steps", "4 steps", "3 steps"),
-        "before takes 90.0 µs, after 90.0 µs",
+        "before: 90.0 µs; after: 90.0 µs",
     ]
 
 

@@ -81,7 +81,7 @@ class Fit:
     @cached_property
     def comparison(self) -> Comparison:
         """Both timelines in one picture."""
-        title = f"measured and predicted; residual {self.residual:.1%}"
+        title = f"measured and virtual; residual {self.residual:.1%}"
         return self.measured.against(self.predicted, names=("measured", "virtual"), title=title)
 
     def pipeline(self, n: int, *, barrier_every: int = 0) -> Machine:
@@ -100,7 +100,7 @@ class Fit:
         never = f"never full, {self.most_in_flight} in flight at most"
         rows.append(("depth of the queue", str(self.depth or never), "", ""))
         rows.append(("residual", f"{self.residual:.1%}", "", ""))
-        rows.append(("predicted / measured time", f"{self.makespan_ratio:.3f}", "", ""))
+        rows.append(("virtual / measured time", f"{self.makespan_ratio:.3f}", "", ""))
         caption = "Durations that explain the timeline, with the middle half of their values"
         if self.left_out:
             known, verb = len(self.errors_s), "is" if self.left_out == 1 else "are"
@@ -161,7 +161,7 @@ def fit(timeline: Timeline) -> Fit:
         depth=depth,
         most_in_flight=program.most_in_flight(),
         measured=timeline,
-        predicted=machine.timeline(title="predicted"),
+        predicted=machine.timeline(title="the fitted virtual machine"),
         errors_s=tuple(errors[i] for i in order),
         left_out=program.left_out,
     )

@@ -101,12 +101,14 @@ class Program:
         return float(np.median(between)) if between else 0.0
 
     def dispatch_s(self) -> Samples:
-        """Return the host's time for each dispatch, the usual pause included, in seconds."""
+        """Return the host's time for each dispatch, the usual pause included, in seconds.
+
+        A dispatch that stood before a full queue takes longer, even without that wait: it counts only if all did.
+        """
         usual_ns = self.usual_pause_ns()
-        return Samples(
-            (e.duration_ns - self._blocked_ns(e.start_ns, e.end_ns) + usual_ns) / 1e9
-            for e in self.dispatches.values()
-        )
+        taken = [(e, self._blocked_ns(e.start_ns, e.end_ns)) for e in self.dispatches.values()]
+        free = [(e, blocked) for e, blocked in taken if not blocked]
+        return Samples((e.duration_ns - blocked + usual_ns) / 1e9 for e, blocked in free or taken)
 
     def run_s(self) -> dict[str, Samples]:
         """Return the device's time for each run by name, in seconds."""

@@ -332,22 +332,27 @@ def bottleneck(columns: Columns) -> str:
 def _of_host(columns: Columns, lane: str, total_ns: int) -> list[str]:
     waited_ns = length_ns(wait_intervals(columns, lane))
     if not waited_ns:
-        return [f"{lane} busy {_share(columns, lane):.0%}"]
-    waits = f"{lane} waits {waited_ns / total_ns:.0%} of the time"
+        return [f"{lane} busy {_percent(_share(columns, lane))}"]
+    waits = f"{lane} waits {_percent(waited_ns / total_ns)} of the time"
     # A host that works on operations itself, as XLA's client on a CPU does, is busy as devices are.
     inline = len(busy_intervals(columns, lane, categories=WORK))
-    return [waits, f"{lane} busy {_share(columns, lane):.0%}"] if inline else [waits]
+    return [waits, f"{lane} busy {_percent(_share(columns, lane))}"] if inline else [waits]
 
 
 def _of_workers(columns: Columns, lanes: list[Lane], several: str, *, singly: int) -> list[str]:
     shares = [_share(columns, lane.name) for lane in lanes]
     if len(lanes) <= singly:
-        return [f"{lane.name} busy {s:.0%}" for lane, s in zip(lanes, shares, strict=True)]
+        return [f"{lane.name} busy {_percent(s)}" for lane, s in zip(lanes, shares, strict=True)]
     if len(lanes) == 1:
         return [f"1 {several.removesuffix('s')} busy {shares[0]:.0%}"]
     return [
         f"{len(lanes)} {several} busy {np.mean(shares):.0%} on average, {max(shares):.0%} at most"
     ]
+
+
+def _percent(share: float) -> str:
+    """Write a share in whole percent; a little is not nothing."""
+    return "<1%" if 0 < share < 0.005 else f"{share:.0%}"
 
 
 def _share(columns: Columns, lane: str) -> float:

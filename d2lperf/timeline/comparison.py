@@ -24,6 +24,7 @@ class Comparison(Timeline):
         overlay: pairs of lanes that stand for the same thing, one of each timeline.
         arrange: `under` draws the lanes of a pair one below the other, `over` draws the second as outlines on the
             first.
+        summaries: a sentence on each of the two, over its own time.
         **options: see `Timeline`.
     """
 
@@ -34,6 +35,7 @@ class Comparison(Timeline):
         variants: tuple[str, str],
         overlay: tuple[tuple[str, str], ...],
         arrange: str = "under",
+        summaries: tuple[str, str] | None = None,
         **options: Any,
     ) -> None:
         if arrange not in ARRANGEMENTS:
@@ -42,6 +44,14 @@ class Comparison(Timeline):
         self.variants = variants
         self.overlay = tuple(pair for pair in overlay if {*pair} <= {*self.lane_names})
         self.arrange = arrange
+        self.summaries = summaries
+
+    def summary(self) -> str:
+        """Return a sentence on each of the two, over its own time and not over that of the longer one."""
+        if self.summaries is None:
+            return super().summary()
+        both = zip(self.variants, self.summaries, strict=True)
+        return " ".join(f"{name}: {sentence}" for name, sentence in both)
 
     @classmethod
     def of(
@@ -90,8 +100,9 @@ class Comparison(Timeline):
         both = (first, second)
         tagged = {(i, lane): f"{names[i]} · {lane}" for i in (0, 1) for lane in both[i].lane_names}
         lanes = [
-            Lane(tagged[i, lane.name], lane.kind, lane.group and names[i], lane.folded)
-            for i, lane in _order(both, pairs)
+            Lane(tagged[i, lane.name], lane.kind, names[i], lane.folded)
+            for i in (0, 1)
+            for lane in both[i].lanes
         ]
         place = {lane.name: number for number, lane in enumerate(lanes)}
         columns = [one._columns() for one in both]
@@ -110,7 +121,8 @@ class Comparison(Timeline):
             arrange=arrange,
             lanes=lanes,
             names=(*first.names, *second.names),
-            title=title or f"{names[0]} takes {took[0]}, {names[1]} {took[1]}",
+            title=title or f"{names[0]}: {took[0]}; {names[1]}: {took[1]}",
+            summaries=(first.summary(), second.summary()),
             needs=np.concatenate([first.needs, second.needs + flows]),
             end_ns=max(one.axis_end_ns + by for one, by in zip(both, moved, strict=True)),
             span_ns=(
@@ -122,6 +134,7 @@ class Comparison(Timeline):
                 Mark(mark.time_ns + moved[i], f"{names[i]} · {mark.text}")
                 for i, one in enumerate(both)
                 for mark in one.marks
+                if mark.time_ns < one.last_ns  # what marks the end says nothing here
             ],
             strips=[
                 _moved(strip, f"{names[i]} · {strip.name}", moved[i])
@@ -140,7 +153,8 @@ class Comparison(Timeline):
         return together
 
     def _with(self, columns: Mapping[str, Any], **options: Any) -> Comparison:
-        own = {"variants": self.variants, "overlay": self.overlay, "arrange": self.arrange}
+        keys = ("variants", "overlay", "arrange", "summaries")
+        own: dict[str, Any] = {key: getattr(self, key) for key in keys}
         return Comparison(columns, **self._options() | own | options)
 
 
@@ -152,13 +166,6 @@ def _pairs(first: tuple[Lane, ...], second: tuple[Lane, ...]) -> list[tuple[str,
         a, b = ([lane.name for lane in lanes if lane.kind == kind] for lanes in left)
         pairs |= dict(zip(a, b, strict=False))
     return [(name, pairs[name]) for name in mine if name in pairs]
-
-
-def _order(both: tuple[Timeline, Timeline], pairs: list[tuple[str, str]]) -> list[tuple[int, Lane]]:
-    lanes = [{lane.name: lane for lane in one.lanes} for one in both]
-    if pairs:
-        return [(i, lanes[i][pair[i]]) for pair in pairs for i in (0, 1)]
-    return [(i, lane) for i in (0, 1) for lane in both[i].lanes]
 
 
 def _moved(strip: Strip, name: str, by_ns: int) -> Strip:

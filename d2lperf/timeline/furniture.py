@@ -32,16 +32,8 @@ SIZES = {
     "detail": 10.5,
 }
 """Sizes of letters in pixels by role; the style sheet has the same ones."""
-LEGEND = {
-    "dispatch": "dispatches",
-    "host": "host works",
-    "wait": "waits",
-    "compile": "compiles",
-    "run": "device works",
-    "copy": "copies",
-    "collective": "devices exchange",
-    "runtime": "runtime",
-}
+LEGEND = ("dispatch", "host", "wait", "compile", "run", "copy", "collective", "runtime")
+"""Categories in the order of the legend; they are called there what `select` and the live view call them."""
 
 
 class Text(NamedTuple):

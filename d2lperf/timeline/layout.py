@@ -159,7 +159,7 @@ def _legend(timeline: Timeline, shown: list[int]) -> dict[str, str]:
     """Explain the categories of the lanes shown, and which of two timelines has outlines."""
     own = timeline.category[np.isin(timeline.lane, shown)]
     present = {CATEGORIES[i] for i in np.unique(own)}
-    words = {category: text for category, text in LEGEND.items() if category in present}
+    words = {category: category for category in LEGEND if category in present}
     if _overlaid(timeline):
         filled, outlined = getattr(timeline, "variants", ("", ""))
         words |= {"filled": filled or "first", "outlined": outlined or "second"}

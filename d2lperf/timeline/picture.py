@@ -49,10 +49,9 @@ def picture(timeline: Timeline, *, arrows: bool = True) -> Picture:
     Returns:
         The picture. Bars narrower than a pixel are merged, and the picture says how many.
     """
-    from d2lperf.timeline.analyse import summarise
     from d2lperf.timeline.layout import layout
     from d2lperf.timeline.svg import svg
 
-    summary = summarise(timeline)
+    summary = timeline.summary()
     alt = f"{timeline.title}. {summary}" if timeline.title else summary
     return Picture(svg(layout(timeline, with_arrows=arrows)), alt, timeline.caption or summary)

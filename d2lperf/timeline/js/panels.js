@@ -18,11 +18,17 @@ function refill(document, part, attribute, ...children) {
   (same ?? part).focus({ preventScroll: true });
 }
 
+// Below the name of its group a lane need not repeat it.
+function shortName({ lane, indent }) {
+  if (!indent || !lane.name.startsWith(`${lane.group} `)) return lane.name;
+  return lane.name.slice(lane.group.length + 1).replace(/^· /, "");
+}
+
 export function fillGutter(document, gutter, placed, { current }) {
   const label = (key, text, { y, h, folded, over }, kind, extra = {}) => {
     const second = over ? [element(document, "span", { class: "over" }, `▭ ${over.name}`)] : [];
     const made = element(document, "button", {
-      type: "button", class: kind, tabindex: "-1", title: text, "data-fold": key,
+      type: "button", class: kind, tabindex: "-1", title: key.replace(/^group:/, ""), "data-fold": key,
       "aria-expanded": String(!folded), ...extra,
     }, element(document, "span", { class: "fold", "aria-hidden": "true" }, folded ? "▸" : "▾"),
     element(document, "span", { class: "name" }, text, ...second));
@@ -31,7 +37,7 @@ export function fillGutter(document, gutter, placed, { current }) {
     return made;
   };
   const heads = placed.heads.map((head) => label(`group:${head.name}`, head.name, head, "group"));
-  const lanes = placed.bands.map((band) => label(band.lane.name, band.lane.name, band,
+  const lanes = placed.bands.map((band) => label(band.lane.name, shortName(band), band,
     band.indent ? "lane indented" : "lane",
     { "aria-current": band.lane.number === current ? "true" : null }));
   const strips = placed.strips.map(({ strip, y, h }) => {
