@@ -4,7 +4,8 @@ import { arrowsOf, flowOf, needsOf, visibleFlows } from "./flows.js";
 import { xOf } from "./scale.js";
 
 const HALF_HEAD = 3.5; // half the width of an arrow's head
-const APART = 4; // pixels between neighbouring heads, in the middle of all, below which nobody could follow them
+const APART = 8; // pixels between neighbouring heads, in the middle of all, below which nobody could follow them
+const MOST = 24; // arrows into one row
 
 function lookedAt({ rows, hovered, chosen }) {
   return [...new Set([flowOf(rows, hovered), flowOf(rows, chosen)])].filter((flow) => flow >= 0);
@@ -50,6 +51,7 @@ export function paintLooked(context, scene) {
 }
 
 function crowded(scene, arrows) {
+  if (arrows.length > MOST) return true;
   const heads = [...new Set(arrows.map(({ toNs }) => xOf(scene, toNs)))].sort((a, b) => a - b);
   const gaps = heads.slice(1).map((x, k) => x - heads[k]).sort((a, b) => a - b);
   return gaps.length > 1 && gaps[gaps.length >> 1] < APART;

@@ -61,7 +61,7 @@ export function build(document) {
   const found = make("span", { class: "found", "aria-live": "polite" });
   const toggle = { "aria-pressed": "false" };
   const buttons = {
-    over: button(document, "over", "Overlay", "Draw the second timeline upon the first", toggle),
+    over: button(document, "over", "Overlay", "Overlay: draw the second timeline upon the first", toggle),
     arrows: button(document, "arrows", "Arrows", "Arrows from dispatch to run to wait (a)", toggle),
     table: button(document, "table", "Table", "Events in view as a table (t)", { "aria-expanded": "false" }),
     help: button(document, "help", "?", "Keys and gestures (?)", { "aria-expanded": "false" }),

@@ -103,7 +103,7 @@ function strokeBars(context, scene, bars) {
   context.setLineDash([]);
 }
 
-// The longest beginning of a name that fits; empty for fewer than two letters.
+// The longest beginning of a name that fits; empty for fewer than four letters.
 export function fitted(context, widths, name, space) {
   let width = widths.get(name);
   if (width === undefined) widths.set(name, width = context.measureText(name).width);
@@ -111,7 +111,7 @@ export function fitted(context, widths, name, space) {
   const letters = Math.floor((space / width) * name.length) - 1;
   // Half of a letter beyond U+FFFF would be a box.
   const whole = name.slice(0, letters).replace(/[\ud800-\udbff]$/, "");
-  return letters < 2 ? "" : `${whole.trimEnd()}…`;
+  return letters < 4 ? "" : `${whole.trimEnd()}…`;
 }
 
 function label(context, scene, { i, x, y, w, h, dim, thin }) {

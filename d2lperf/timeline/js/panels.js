@@ -91,7 +91,9 @@ export function showTip(document, { tip, root }, title, facts, x, y) {
   const left = Math.min(x - box.left + 14, box.width - own.width - 4);
   const above = y - box.top - own.height - 10;
   tip.style.left = `${Math.max(left, 4)}px`;
-  tip.style.top = `${above > 0 ? above : y - box.top + 18}px`;
+  // An output area cuts off what hangs out below it.
+  const below = Math.max(Math.min(y - box.top + 18, box.height - own.height - 2), 2);
+  tip.style.top = `${above > 0 ? above : below}px`;
 }
 
 // The first events of a span, by start, as many as a page can hold.

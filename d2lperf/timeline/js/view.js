@@ -158,6 +158,7 @@ export class View {
     if (smooth && !calm(this.window)) this.glide(this.view, goal, this.window.performance.now());
     else this.view = goal;
     this.goal = goal;
+    this.hideTip();
     if (!quiet) this.changed("view", goal);
     this.redraw();
   }
