@@ -289,6 +289,11 @@ test("bars to place come with a sentence and keys that say how, as long as they 
   press("]");
   press("ArrowRight");
   assert.deepEqual(model.get("placed"), [95]);
+  press("?");
+  press("Escape");
+  assert.ok(view.parts.help.hidden && view.placing.chosen === 0);
+  press("Escape");
+  assert.equal(view.placing.chosen, -1);
   model.put("locked", true);
   window.settle();
   assert.match(view.parts.status.textContent, /^in view/);

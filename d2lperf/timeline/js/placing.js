@@ -35,7 +35,7 @@ export class Placing {
 
   // How bars are placed, for eyes and ears; empty where there are none.
   get hint() {
-    return this.open ? "Drag the bars to where you expect them; or ] chooses a bar, ← → move it" : "";
+    return this.open ? "Drag the bars to where you expect them. By key: ] chooses a bar, ← → move it" : "";
   }
 
   get starts() {
@@ -119,7 +119,7 @@ export class Placing {
       this.scene.say(`bar ${this.chosen + 1} of ${length}: ${this.sentence(this.chosen)}`);
     } else if (this.chosen >= 0 && (key === "ArrowLeft" || key === "ArrowRight")) {
       this.nudge(key === "ArrowRight" ? 1 : -1, shiftKey);
-    } else if (this.chosen >= 0 && key === "Escape") {
+    } else if (this.chosen >= 0 && key === "Escape" && this.scene.parts.help.hidden) {
       this.chosen = -1;
       this.scene.say("no bar chosen");
     } else return false;

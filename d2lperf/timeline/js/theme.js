@@ -4,7 +4,8 @@ import { TILE } from "./raster.js";
 
 export const DIM = 0.22; // how much remains of what is not searched for
 
-// Fill, ink of text, outline (perhaps dashed), pattern, and what differs where a bar is too narrow for an outline.
+// The colours of the static picture. Fill, ink of text, outline (perhaps dashed), pattern, and what differs where a
+// bar is too narrow for an outline.
 const LIGHT = {
   dispatch: { fill: "#0060a0", ink: "#ffffff", edge: "#003050" },
   run: { fill: "#f0a830", ink: "#000000", edge: "#5a3a00" },
@@ -14,8 +15,8 @@ const LIGHT = {
   },
   host: { fill: "#d9c2e0", ink: "#000000", edge: "#5b3a66", pattern: "dots", line: "#9a78a8" },
   compile: { fill: "#f5ec7a", ink: "#000000", edge: "#6b6400", dash: true },
-  copy: { fill: "#bfe3dc", ink: "#000000", edge: "#1d6b52", pattern: "horizontal", line: "#4f9c86" },
-  collective: { fill: "#f6cfc8", ink: "#000000", edge: "#7d2c1d", pattern: "cross", line: "#b8604f" },
+  copy: { fill: "#d3ebf8", ink: "#000000", edge: "#1b5f86", pattern: "horizontal", line: "#2a7fae" },
+  collective: { fill: "#d6f0de", ink: "#000000", edge: "#1d6b40", pattern: "cross", line: "#2c8552" },
   runtime: { fill: "#c9ced3", ink: "#000000", edge: "#5f666d" },
 };
 
@@ -28,8 +29,8 @@ const DARK = {
   },
   host: { fill: "#c9aed4", ink: "#000000", edge: "#efe0f5", pattern: "dots", line: "#7d5b8b" },
   compile: { fill: "#efe56a", ink: "#000000", edge: "#26282b", dash: true },
-  copy: { fill: "#9ed3c6", ink: "#000000", edge: "#dcf5ee", pattern: "horizontal", line: "#2f7a65" },
-  collective: { fill: "#efb3a8", ink: "#000000", edge: "#ffe5e0", pattern: "cross", line: "#96402f" },
+  copy: { fill: "#a3d0ec", ink: "#000000", edge: "#d8eefb", pattern: "horizontal", line: "#1f6592" },
+  collective: { fill: "#a9dcba", ink: "#000000", edge: "#dff5e6", pattern: "cross", line: "#23693f" },
   runtime: { fill: "#8b9199", ink: "#000000", edge: "#c9ced4" },
 };
 
