@@ -55,7 +55,7 @@ def test_the_watched_time_survives_selection_files_and_pickling(tmp_path):
 def test_timelines_are_aligned_at_events_and_compared_over_all_that_was_watched():
     late, soon = timeline([SEND, RUN], span_ns=(0, 200)), timeline([SEND, RUN], span_ns=(90, 165))
     both = late.against(soon, align="start")
-    assert both.title == "before takes 200 ns, after 75.0 ns"
+    assert both.title == "before: 200 ns; after: 75.0 ns"
     assert (both.first_ns, both.last_ns) == (0, 200)
     assert {event.start_ns for event in both.select(category="dispatch")} == {100}
     ends = late.against(timeline([(*SEND[:2], 120, *SEND[3:])]), align="end")
