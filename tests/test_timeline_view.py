@@ -25,7 +25,7 @@ from d2lperf.units import format_bytes, format_seconds
 SCRIPTS = Path(__file__).parent / "js"
 NODE = shutil.which("node")
 
-needs_node = pytest.mark.skipif(NODE is None, reason="no node: install Node.js 20 or newer")
+needs_node = pytest.mark.skipif(NODE is None, reason="no node: install Node.js 18 or newer")
 
 
 def node(*arguments: str, given: str = "", **variables: str) -> str:
